@@ -1,0 +1,10 @@
+// The compiled module segauge.geometry._kernel. Its functions mirror segauge.geometry.reference one by one.
+#include "arrays.hpp"
+
+NB_MODULE(_kernel, m) {
+  m.doc() = "Compiled geometry kernel of segauge; segauge.geometry.reference defines what it computes.";
+  segauge::bind_mask(m);
+  segauge::bind_surface(m);
+  segauge::bind_components(m);
+  segauge::bind_skeleton(m);
+}

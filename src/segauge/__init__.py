@@ -1,0 +1,1 @@
+"""segauge measures predicted segmentations against ground truth."""

@@ -1,0 +1,33 @@
+"""The exceptions of segauge: one tree, so that `except SegaugeError` catches what we raise and nothing else.
+
+Every message says what was expected, what came, and what to do about it. Those that answer to a bad argument
+are also `ValueError`, so that code written against plain Python keeps working.
+"""
+
+
+class SegaugeError(Exception):
+    """Base of everything that segauge raises on purpose."""
+
+
+class InvalidInput(SegaugeError, ValueError):
+    """An argument cannot be used as it is: wrong type, range, or shape."""
+
+
+class ShapeMismatch(InvalidInput):
+    """Two arrays that are to be compared voxel by voxel differ in shape."""
+
+
+class EmptyMask(InvalidInput):
+    """A mask without a single voxel was given where a surface is needed."""
+
+
+class GridMismatch(InvalidInput):
+    """Two label maps do not lie on the same grid in space."""
+
+
+class UnknownMetric(InvalidInput):
+    """A metric was asked for that the catalog does not have."""
+
+
+class UnknownStructure(InvalidInput):
+    """A structure was asked for that the labeling or the table does not have."""

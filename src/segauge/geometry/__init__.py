@@ -1,0 +1,1 @@
+"""Surfaces, distances, components: arrays in, arrays out."""

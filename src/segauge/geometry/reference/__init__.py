@@ -1,0 +1,8 @@
+"""The NumPy reference: slow, readable, and the definition of what the compiled kernel must answer.
+
+Every function here has its twin of the same name and arguments in `segauge.geometry._kernel`.
+"""
+
+from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
+
+__all__ = ["ReferenceMask", "count_common", "pack", "pair_table"]

@@ -1,0 +1,86 @@
+"""Labeling: which label values make a structure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from segauge.errors import InvalidInput, UnknownStructure
+
+
+@dataclass(frozen=True, eq=False)
+class Labeling:
+    """Structures by name, each a label value or a union of several (a region), and perhaps an ignore label.
+
+    Regions may overlap: `{"kidney+masses": (1, 2, 3), "masses": (2, 3), "tumor": 2}`. Voxels whose ground truth
+    carries the ignore label count for nothing, in either mask. Frozen; keeps the order of the structures.
+    """
+
+    structures: Mapping[str, tuple[int, ...]]
+    ignore: int | None = None
+
+    def __post_init__(self) -> None:
+        structures = {str(name): _checked_labels(str(name), labels) for name, labels in self.structures.items()}
+        if not structures:
+            raise InvalidInput("A labeling needs at least one structure, for example {'liver': 1}.")
+        for name, labels in structures.items():
+            if self.ignore is not None and self.ignore in labels:
+                raise InvalidInput(f"Structure {name!r} contains the ignore label {self.ignore}: it can be only one of them.")
+        object.__setattr__(self, "structures", MappingProxyType(structures))
+
+    @classmethod
+    def of(
+        cls,
+        structures: Labeling | Mapping[str, int | Iterable[int]] | Iterable[int],
+        *,
+        names: Mapping[int, str] | None = None,
+        ignore: int | None = None,
+    ) -> Labeling:
+        """Return the labeling that a user wrote down: a mapping of names to labels, or just label values.
+
+        Bare values get their name from `names` (what the file says), or are called "label 3".
+        """
+        if isinstance(structures, Labeling):
+            return structures
+        if isinstance(structures, Mapping):
+            return cls({name: _as_tuple(labels) for name, labels in structures.items()}, ignore)
+        known = names or {}
+        return cls({known.get(int(label), f"label {int(label)}"): (int(label),) for label in structures}, ignore)
+
+    def labels_of(self, structure: str) -> tuple[int, ...]:
+        """Return the label values of a structure."""
+        if structure not in self.structures:
+            raise UnknownStructure(f"No structure {structure!r}; there are {', '.join(map(repr, self.structures))}.")
+        return self.structures[structure]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.structures)
+
+    def __len__(self) -> int:
+        return len(self.structures)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Labeling):
+            return NotImplemented
+        return list(self.structures.items()) == list(other.structures.items()) and self.ignore == other.ignore
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.structures.items()), self.ignore))
+
+
+def _as_tuple(labels: int | Iterable[int]) -> tuple[int, ...]:
+    return (labels,) if isinstance(labels, int) else tuple(labels)
+
+
+def _checked_labels(name: str, labels: int | Iterable[int]) -> tuple[int, ...]:
+    values = tuple(int(label) for label in _as_tuple(labels))
+    if not name.strip():
+        raise InvalidInput("A structure needs a name.")
+    if not values:
+        raise InvalidInput(f"Structure {name!r} has no label values.")
+    if 0 in values:
+        raise InvalidInput(f"Structure {name!r} contains label 0, which is the background.")
+    if len(set(values)) != len(values):
+        raise InvalidInput(f"Structure {name!r} names a label twice: {values}.")
+    return values

@@ -1,0 +1,159 @@
+"""LabelMap and Mask: voxel arrays on a Grid, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
+from segauge.grid import Grid, Kinship
+
+LabelArray = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True, eq=False)
+class Mask:
+    """One structure: a boolean array on its grid."""
+
+    array: npt.NDArray[np.bool_]
+    grid: Grid
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "array", _read_only(as_mask_array(self.array), self.grid))
+
+
+@dataclass(frozen=True, eq=False)
+class LabelMap:
+    """Integer labels on a grid: one layer, or several where structures share voxels.
+
+    A voxel carries a label if any layer holds it there. `names` gives the names that the file itself has for its
+    labels, `source` says where the map came from (for messages). Frozen; the arrays are read-only views of what
+    was given, never copies.
+    """
+
+    layers: tuple[LabelArray, ...]
+    grid: Grid
+    names: Mapping[int, str] = field(default_factory=dict)
+    source: str = "label map"
+
+    def __post_init__(self) -> None:
+        if not self.layers:
+            raise InvalidInput(f"{self.source}: a label map needs at least one layer of voxels.")
+        layers = tuple(_read_only(as_label_array(layer, self.source), self.grid) for layer in self.layers)
+        object.__setattr__(self, "layers", layers)
+        object.__setattr__(self, "names", MappingProxyType(dict(self.names)))
+
+    @classmethod
+    def from_array(
+        cls,
+        array: npt.ArrayLike,
+        spacing: float | Sequence[float] = 1.0,
+        *,
+        names: Mapping[int, str] | None = None,
+        source: str = "label map",
+    ) -> LabelMap:
+        """Return a one-layer map of an array in memory, axis-aligned, with the given voxel edges in mm."""
+        labels = as_label_array(array, source)
+        return cls((labels,), Grid.from_spacing(labels.shape, spacing), names or {}, source)
+
+    @classmethod
+    def from_masks(cls, masks: Mapping[str, npt.ArrayLike], grid: Grid, *, source: str = "label map") -> LabelMap:
+        """Return a map of named masks that may overlap, labelled 1, 2, ... in the given order.
+
+        Masks that do not touch each other's voxels share a layer.
+        """
+        if not masks:
+            raise InvalidInput(f"{source}: expected at least one mask.")
+        dtype = np.uint8 if len(masks) < 256 else np.uint16 if len(masks) < 65536 else np.int32
+        layers: list[LabelArray] = []
+        for label, mask in enumerate(masks.values(), start=1):
+            array = _read_only(as_mask_array(mask), grid)
+            layer = next((layer for layer in layers if not np.any(layer[array])), None)
+            if layer is None:
+                layer = np.zeros(grid.shape, dtype=dtype)
+                layers.append(layer)
+            layer[array] = label
+        return cls(tuple(layers), grid, dict(enumerate(masks, start=1)), source)
+
+    def labels(self) -> tuple[int, ...]:
+        """Return every label that occurs, ascending, without background (0)."""
+        found = {int(label) for layer in self.layers for label in np.unique(layer)}
+        return tuple(sorted(found - {0}))
+
+    def mask(self, labels: int | Iterable[int]) -> Mask:
+        """Return the voxels that carry any of the labels."""
+        values = [labels] if isinstance(labels, int) else list(labels)
+        array = np.zeros(self.grid.shape, dtype=np.bool_)
+        for layer in self.layers:
+            array |= np.isin(layer, values)
+        return Mask(array, self.grid)
+
+    def on_grid_of(self, other: LabelMap) -> LabelMap:
+        """Return this map in the axis order of `other`, without interpolation.
+
+        Raises:
+            GridMismatch: if the two do not cover the same voxels in space.
+
+        """
+        relation = self.grid.relation_to(other.grid)
+        if relation.kind is Kinship.SAME:
+            return self
+        if relation.kind is Kinship.DIFFERENT:
+            raise GridMismatch(
+                f"{self.source} does not lie on the grid of {other.source}: {relation.words}. "
+                "Fix the affine, or resample one of them onto the other's grid."
+            )
+        flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in relation.flips)
+        layers = tuple(layer.transpose(relation.axes)[flips] for layer in self.layers)
+        return LabelMap(layers, self.grid.reoriented(relation.axes, relation.flips), self.names, self.source)
+
+
+def as_mask_array(mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
+    """Return an array-like as booleans: bool as it is, integers by being non-zero, floats if they are all 0 or 1."""
+    array = np.asarray(mask)
+    if array.dtype == np.bool_:
+        return array
+    if array.dtype.kind in "iu":
+        return np.not_equal(array, 0)
+    if array.dtype.kind == "f":
+        if not np.all((array == 0) | (array == 1)):
+            raise InvalidInput(
+                "A mask of floating-point numbers must hold only 0 and 1, other values came (probabilities?). "
+                "Threshold it first, for example `pred >= 0.5`."
+            )
+        return np.equal(array, 1)
+    raise InvalidInput(f"A mask is an array of bool or integers, got dtype {array.dtype}.")
+
+
+def as_label_array(labels: npt.ArrayLike, source: str = "label map") -> LabelArray:
+    """Return an array-like of bool or integers as integers, without a copy."""
+    array = np.asarray(labels)
+    if array.dtype == np.bool_:
+        return array.view(np.uint8)
+    if array.dtype.kind in "iu":
+        return array.astype(array.dtype.newbyteorder("="), copy=False)
+    raise InvalidInput(
+        f"{source}: labels are integers, got dtype {array.dtype}. Round them, or threshold a probability map, first."
+    )
+
+
+def check_same_shape(pred: npt.NDArray[Any], gt: npt.NDArray[Any]) -> None:
+    """Raise ShapeMismatch unless both arrays have the same shape."""
+    if pred.shape != gt.shape:
+        raise ShapeMismatch(
+            f"pred and gt must have the same shape, got {pred.shape} and {gt.shape}. "
+            "Bring the prediction onto the ground truth's grid first."
+        )
+
+
+def _read_only(array: npt.NDArray[Any], grid: Grid) -> npt.NDArray[Any]:
+    if array.shape != grid.shape:
+        raise ShapeMismatch(f"The array has shape {array.shape}, its grid {grid.shape}.")
+    view = array.view()
+    view.setflags(write=False)
+    return view

@@ -1,0 +1,1 @@
+"""Metrics: plain functions, and one catalog of what there is."""

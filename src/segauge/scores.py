@@ -1,0 +1,234 @@
+"""Status, MetricInfo, Score, ScoreTable: the numbers that come out, and why one is not there.
+
+This is the waist of the house: whatever measures writes it, whatever analyses reads it, and neither knows the other.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
+
+
+class Status(StrEnum):
+    """What there was to measure for one structure of one case."""
+
+    PRESENT = "present"  #: in the ground truth and in the prediction
+    MISSED = "missed"  #: in the ground truth only
+    SPURIOUS = "spurious"  #: in the prediction only
+    ABSENT = "absent"  #: in neither
+    PREDICTION_MISSING = "prediction missing"  #: there is no prediction for this case
+    UNREADABLE = "unreadable"  #: a file could not be read
+    REFUSED = "refused"  #: prediction and ground truth cannot be compared (their grids differ, say)
+    FAILED = "failed"  #: measuring stopped with an error, ran out of time or out of memory
+
+    @property
+    def is_failure(self) -> bool:
+        """True where the case counts against the model: everything but present and absent."""
+        return self not in (Status.PRESENT, Status.ABSENT)
+
+    @classmethod
+    def of(cls, *, in_pred: bool, in_gt: bool) -> Status:
+        """Return the status of a pair that was measured."""
+        if in_gt:
+            return cls.PRESENT if in_pred else cls.MISSED
+        return cls.SPURIOUS if in_pred else cls.ABSENT
+
+
+Direction = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True)
+class MetricInfo:
+    """The facts of one metric, written once; tables, documentation, command line and tests iterate them.
+
+    Attributes:
+        key: what the user types and the table's column is called: "dice", "hd95", "nsd@2".
+        name: what a figure's axis says.
+        unit: "mm", "ml", "1" for a share, "count".
+        direction: whether higher or lower is better; "none" for a plain measurement such as a volume.
+        bounds: smallest and largest possible value; infinite where there is none.
+        needs: what must be computed for it: "counts", "moments", "surface", "band", "lesions", "centerline".
+        definition: formula, range and edge cases, as the glossary prints them.
+        function: computes the value of one structure from the measured parts.
+        missed, spurious, absent: the value where the structure is in one mask only or in none; None where the
+            metric has no value then, and the status is the answer.
+
+    """
+
+    key: str
+    name: str
+    unit: str
+    direction: Direction
+    bounds: tuple[float, float]
+    needs: str
+    definition: str
+    function: Callable[..., float | None]
+    missed: float | None = None
+    spurious: float | None = None
+    absent: float | None = None
+
+
+@dataclass(frozen=True)
+class Score:
+    """One number for one structure of one case, or the status (and reason) saying why there is none."""
+
+    value: float | None
+    status: Status
+    reason: str = ""
+
+    def __str__(self) -> str:
+        if self.value is not None:
+            return f"{self.value:.4g}"
+        return self.reason or self.status.value
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """Scores of several cases, structures and metrics; every cell has a value or a reason.
+
+    `values[case, structure, metric]` is NaN where there is no number; `status[case, structure]` then says why, and
+    `reasons[case, structure]` adds words where there are any. Frozen; the arrays are read-only.
+    """
+
+    cases: tuple[str, ...]
+    structures: tuple[str, ...]
+    metrics: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    status: npt.NDArray[np.object_]
+    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for axis in ("cases", "structures", "metrics"):
+            names = tuple(getattr(self, axis))
+            if len(set(names)) != len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise InvalidInput(f"{twice!r} stands twice among the {axis} of a score table.")
+            object.__setattr__(self, axis, names)
+        values = np.array(self.values, dtype=np.float64)
+        status = np.array(self.status, dtype=object)
+        shape = (len(self.cases), len(self.structures), len(self.metrics))
+        if values.shape != shape or status.shape != shape[:2]:
+            raise InvalidInput(f"A score table of {shape} cells got values {values.shape}, status {status.shape}.")
+        if np.isinf(values).any():
+            raise InvalidInput("A score is a finite number or has a status: infinity cannot be stored in a score table.")
+        values.setflags(write=False)
+        status.setflags(write=False)
+        object.__setattr__(self, "values", values)
+        object.__setattr__(self, "status", status)
+        object.__setattr__(self, "reasons", dict(self.reasons))
+
+    @classmethod
+    def of_case(
+        cls,
+        case_id: str,
+        metrics: Sequence[str],
+        scores: Mapping[str, tuple[Status, Mapping[str, float | None]]],
+        reasons: Mapping[str, str] | None = None,
+    ) -> ScoreTable:
+        """Return the table of one case from its structures' status and values."""
+        cells = [[_finite(values.get(metric)) for metric in metrics] for _, values in scores.values()]
+        status = np.empty((1, len(scores)), dtype=object)
+        status[0, :] = [state for state, _ in scores.values()]
+        return cls(
+            (case_id,),
+            tuple(scores),
+            tuple(metrics),
+            np.array(cells, dtype=np.float64).reshape(1, len(scores), len(metrics)),
+            status,
+            {(case_id, structure): words for structure, words in (reasons or {}).items()},
+        )
+
+    @classmethod
+    def concatenate(cls, tables: Sequence[ScoreTable]) -> ScoreTable:
+        """Return one table with the cases of all; structures and metrics must be the same everywhere."""
+        if not tables:
+            raise InvalidInput("Expected at least one score table to concatenate.")
+        first = tables[0]
+        for table in tables[1:]:
+            if table.structures != first.structures or table.metrics != first.metrics:
+                raise InvalidInput("Score tables can be joined only if they have the same structures and metrics.")
+        return cls(
+            tuple(case for table in tables for case in table.cases),
+            first.structures,
+            first.metrics,
+            np.concatenate([table.values for table in tables]),
+            np.concatenate([table.status for table in tables]),
+            {cell: words for table in tables for cell, words in table.reasons.items()},
+        )
+
+    def __getitem__(self, key: tuple[str, str, str]) -> Score:
+        """Return the score of (case, structure, metric)."""
+        case, structure, metric = key
+        row = _position(self.cases, case, "case", InvalidInput)
+        column = _position(self.structures, structure, "structure", UnknownStructure)
+        value = float(self.values[row, column, _position(self.metrics, metric, "metric", UnknownMetric)])
+        status = self.status[row, column]
+        return Score(None if math.isnan(value) else value, status, self.reasons.get((case, structure), ""))
+
+    def column(self, structure: str, metric: str) -> npt.NDArray[np.float64]:
+        """Return one value per case, NaN where there is none."""
+        values: npt.NDArray[np.float64] = self.values[
+            :,
+            _position(self.structures, structure, "structure", UnknownStructure),
+            _position(self.metrics, metric, "metric", UnknownMetric),
+        ]
+        return values
+
+    def status_counts(self, structure: str) -> dict[Status, int]:
+        """Return how many cases have each status for a structure."""
+        states = list(self.status[:, _position(self.structures, structure, "structure", UnknownStructure)])
+        return {status: states.count(status) for status in Status if status in states}
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        """Yield one plain dictionary per case and structure: ids, status, reason, and each metric's value or None."""
+        for i, case in enumerate(self.cases):
+            for j, structure in enumerate(self.structures):
+                cells = [None if math.isnan(value) else float(value) for value in self.values[i, j]]
+                yield {
+                    "case": case,
+                    "structure": structure,
+                    "status": self.status[i, j].value,
+                    "reason": self.reasons.get((case, structure), ""),
+                    **dict(zip(self.metrics, cells, strict=True)),
+                }
+
+    def __len__(self) -> int:
+        return len(self.cases)
+
+    def __str__(self) -> str:
+        header = ("case", "structure", "status", *self.metrics)
+        lines = [
+            (row["case"], row["structure"], row["status"], *[_cell(row[metric]) for metric in self.metrics])
+            for row in self.rows()
+        ]
+        widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
+        return "\n".join(_aligned(line, widths) for line in (header, *lines))
+
+
+def _finite(value: float | None) -> float:
+    return math.nan if value is None or not math.isfinite(value) else float(value)
+
+
+def _cell(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4g}"
+
+
+def _aligned(line: Sequence[str], widths: Sequence[int]) -> str:
+    left = [text.ljust(width) for text, width in zip(line[:3], widths[:3], strict=True)]
+    right = [text.rjust(width) for text, width in zip(line[3:], widths[3:], strict=True)]
+    return "  ".join([*left, *right]).rstrip()
+
+
+def _position(names: tuple[str, ...], name: str, what: str, error: type[InvalidInput]) -> int:
+    if name not in names:
+        shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+        raise error(f"No {what} {name!r} in this table; there are {shown}.")
+    return names.index(name)

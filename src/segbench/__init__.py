@@ -1,0 +1,1 @@
+"""segbench compares segmentation models: a leaderboard anyone can reproduce."""
