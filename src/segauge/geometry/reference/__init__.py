@@ -3,6 +3,33 @@
 Every function here has its twin of the same name and arguments in `segauge.geometry._kernel`.
 """
 
+from segauge.geometry.reference.cells import cell_distances
+from segauge.geometry.reference.components import (
+    ReferenceComponents,
+    centroid_pairs,
+    component_labels,
+    component_table,
+    dilate,
+    label_components,
+    restrict_components,
+    select_components,
+    shared_voxels,
+)
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
 
-__all__ = ["ReferenceMask", "count_common", "pack", "pair_table"]
+__all__ = [
+    "ReferenceComponents",
+    "ReferenceMask",
+    "cell_distances",
+    "centroid_pairs",
+    "component_labels",
+    "component_table",
+    "count_common",
+    "dilate",
+    "label_components",
+    "pack",
+    "pair_table",
+    "restrict_components",
+    "select_components",
+    "shared_voxels",
+]
