@@ -10,21 +10,23 @@ surfaces themselves. Use it to reproduce numbers of challenges that were compute
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.geometry import reference
-from segauge.geometry.components import BitMask
+from segauge.geometry.components import BitMask, check_same_extent
 from segauge.geometry.engine import engine, thread_count
 from segauge.grid import normalize_spacing
 
 FloatArray = npt.NDArray[np.float64]
 Corner = tuple[int, ...]
+Vector = tuple[float, ...]
 CellEdge = frozenset[Corner]
 
 
@@ -66,8 +68,8 @@ def cell_distances(
     pred: BitMask, gt: BitMask, spacing: float | Sequence[float], threads: int | None = None
 ) -> CellDistances:
     """Return the distances between the surface cells of two masks of the same shape, 2-D or 3-D; spacing in mm."""
-    ndim = len(pred.shape)
-    edges = normalize_spacing(spacing, ndim)
+    check_same_extent(pred, gt)
+    edges = normalize_spacing(spacing, len(pred.shape))
     areas = cell_areas(edges)
     chosen = reference if isinstance(pred, reference.ReferenceMask) else engine()
     return CellDistances(*chosen.cell_distances(pred, gt, list(edges), areas, thread_count(threads)))
@@ -80,7 +82,7 @@ def _weighted_percentile(distances: FloatArray, areas: FloatArray, percentile: f
     return float(distances[order[min(first, len(order) - 1)]])  # rounding may keep the last share below 1
 
 
-@cache
+@lru_cache(maxsize=64)
 def cell_areas(spacing: tuple[float, ...]) -> FloatArray:
     """Return the area in mm² (length in mm in 2-D) of the surface in a cell, by the cell's code.
 
@@ -95,32 +97,34 @@ def cell_areas(spacing: tuple[float, ...]) -> FloatArray:
     edges = np.array(spacing)
     # A normal's component along an axis is an area that the other axes' edges span.
     scale = np.prod(edges) / edges if ndim == 3 else edges
-    areas = [float(np.sum(np.linalg.norm(pieces * scale, axis=1))) for pieces in _cell_pieces(ndim)]
-    table = np.array(areas, dtype=np.float64)
+    vectors, codes = _cell_pieces(ndim)
+    table = np.zeros(2**2**ndim)
+    np.add.at(table, codes, np.linalg.norm(vectors * scale, axis=1))
     table.setflags(write=False)
     return table
 
 
 @cache
-def _cell_pieces(ndim: int) -> tuple[FloatArray, ...]:
-    """Return for each code the surface pieces in a unit cell: area vectors of triangles, or segments in 2-D."""
+def _cell_pieces(ndim: int) -> tuple[FloatArray, npt.NDArray[np.int64]]:
+    """Return all codes' surface pieces in a unit cell (triangles as area vectors, in 2-D segments), and their codes."""
     corners = list(itertools.product((0, 1), repeat=ndim))
-    pieces = []
+    vectors, codes = [], []
     for code in range(2 ** len(corners)):
         inside = {corner for bit, corner in enumerate(corners) if code >> bit & 1}
         if 2 * len(inside) > len(corners):
             inside = set(corners) - inside
-        pieces.append(_pieces(inside, ndim))
-    return tuple(pieces)
+        pieces = _pieces(inside, ndim)
+        vectors.extend(pieces)
+        codes.extend([code] * len(pieces))
+    return np.array(vectors), np.array(codes)
 
 
-def _pieces(inside: set[Corner], ndim: int) -> FloatArray:
+def _pieces(inside: set[Corner], ndim: int) -> list[Vector]:
     if ndim == 2:
-        segments = [_middle(a) - _middle(b) for a, b in _cuts(((0, 0), (0, 1), (1, 1), (1, 0)), inside)]
-        return np.array(segments, dtype=np.float64).reshape(-1, 2)
-    cuts = [cut for face in _faces() for cut in _cuts(face, inside)]
-    triangles = [vectors for loop in _loops(cuts) for vectors in _largest_triangulation(loop)]
-    return np.array(triangles, dtype=np.float64).reshape(-1, 3)
+        cuts = _cuts(((0, 0), (0, 1), (1, 1), (1, 0)), inside)
+        return [_difference(_middle(a), _middle(b)) for a, b in cuts]
+    loops = _loops([cut for face in _faces() for cut in _cuts(face, inside)])
+    return [vector for loop in loops for vector in _largest_triangulation(loop)]
 
 
 def _faces() -> Iterator[tuple[Corner, ...]]:
@@ -154,14 +158,14 @@ def _loops(cuts: Sequence[tuple[CellEdge, CellEdge]]) -> Iterator[list[CellEdge]
         yield loop[:-1]
 
 
-def _largest_triangulation(loop: Sequence[CellEdge]) -> FloatArray:
+def _largest_triangulation(loop: Sequence[CellEdge]) -> list[Vector]:
     """Return the area vectors of the triangles into which a polygon is cut so that their total area is greatest."""
     points = [_middle(edge) for edge in loop]
-    ways = []
-    for triangles in _triangulations(0, len(points) - 1):
-        vectors = [0.5 * np.cross(points[j] - points[i], points[k] - points[i]) for i, j, k in triangles]
-        ways.append(np.array(vectors))
-    return max(ways, key=lambda vectors: round(float(np.sum(np.linalg.norm(vectors, axis=1))), 9))
+    ways = [
+        [_area_vector(points[i], points[j], points[k]) for i, j, k in triangles]
+        for triangles in _triangulations(0, len(points) - 1)
+    ]
+    return max(ways, key=lambda vectors: round(sum(math.hypot(*vector) for vector in vectors), 9))
 
 
 def _triangulations(first: int, last: int) -> Iterator[list[tuple[int, int, int]]]:
@@ -175,6 +179,16 @@ def _triangulations(first: int, last: int) -> Iterator[list[tuple[int, int, int]
                 yield [*left, *right, (first, apex, last)]
 
 
-def _middle(edge: CellEdge) -> FloatArray:
-    middle: FloatArray = np.mean(np.array(sorted(edge), dtype=np.float64), axis=0)
-    return middle
+def _middle(edge: CellEdge) -> Vector:
+    one, other = edge
+    return tuple((p + q) / 2 for p, q in zip(one, other, strict=True))
+
+
+def _difference(a: Vector, b: Vector) -> Vector:
+    return tuple(p - q for p, q in zip(a, b, strict=True))
+
+
+def _area_vector(a: Vector, b: Vector, c: Vector) -> Vector:
+    """Return the normal of a triangle, as long as the triangle is large."""
+    (p, q, r), (u, v, w) = _difference(b, a), _difference(c, a)
+    return ((q * w - r * v) / 2, (r * u - p * w) / 2, (p * v - q * u) / 2)

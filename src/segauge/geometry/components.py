@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.geometry import reference
 from segauge.geometry.engine import engine, thread_count
 from segauge.geometry.reference import ReferenceComponents, ReferenceMask
@@ -139,6 +139,7 @@ def component_labels(components: Components) -> npt.NDArray[np.int32]:
 
 def shared_voxels(a: Components, b: Components) -> SharedVoxels:
     """Return which components of two masks of the same shape overlap, and by how many voxels; nothing dense."""
+    check_same_extent(a, b)
     return SharedVoxels(*_engine_of(a).shared_voxels(a, b))
 
 
@@ -148,12 +149,14 @@ def centroid_pairs(a: Components, b: Components) -> Int64Array:
     A voxel counts with its borders, so a centroid on the face between two voxels lies in both, and flipping the
     image changes nothing. The centroid of a curved component may lie outside the component itself.
     """
+    check_same_extent(a, b)
     pairs: Int64Array = _engine_of(a).centroid_pairs(a, b)
     return pairs
 
 
 def restrict_components(zones: Components, mask: BitMask) -> Components:
     """Return the voxels of `mask` that lie in `zones`, numbered as the zones are; a component may become empty."""
+    check_same_extent(zones, mask)
     components: Components = _engine_of(zones).restrict_components(zones, mask)
     return components
 
@@ -174,6 +177,12 @@ def dilate(mask: BitMask, connectivity: int | None, iterations: int = 1) -> BitM
     rank = connectivity_rank(connectivity, len(mask.shape))
     dilated: BitMask = _engine_of(mask).dilate(mask, rank, iterations)
     return dilated
+
+
+def check_same_extent(a: BitMask | Components, b: BitMask | Components) -> None:
+    """Raise ShapeMismatch unless two masks, or their components, cover the same box."""
+    if tuple(a.shape) != tuple(b.shape):
+        raise ShapeMismatch(f"Two masks of the same shape are needed, got {tuple(a.shape)} and {tuple(b.shape)}.")
 
 
 def _engine_of(value: BitMask | Components) -> Any:

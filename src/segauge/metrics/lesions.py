@@ -5,6 +5,7 @@ Each function says its rules in full; the numbers are those of the challenges' o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -18,6 +19,7 @@ from segauge.geometry.components import (
     BitMask,
     Components,
     ComponentTable,
+    SharedVoxels,
     component_table,
     dilate,
     label_components,
@@ -47,6 +49,11 @@ class LesionwiseRules:
     dilations: int
     left_out_mm3: float
     penalty_mm: float = 374.0
+
+    def __post_init__(self) -> None:
+        for name in ("dilations", "left_out_mm3", "penalty_mm"):
+            if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
+                raise InvalidInput(f"{name}: expected a finite number of 0 or more, got {getattr(self, name)!r}.")
 
 
 #: The tasks of BraTS 2023: adult glioma, Sub-Saharan Africa, paediatric, meningioma, metastases.
@@ -168,7 +175,7 @@ def score_lesionwise(
         raise InvalidInput(f"Lesion-wise scores need 3-D masks, got {len(gt.shape)}-D ones.")
     known, edges = _rules_of(rules), normalize_spacing(spacing, 3)
     zones = label_components(dilate(gt, _EDGES, known.dilations), _CORNERS)
-    pair = _Pair(label_components(pred, _CORNERS), restrict_components(zones, gt), edges)
+    pair = _Pair.of(label_components(pred, _CORNERS), restrict_components(zones, gt), edges)
     belonging = shared_voxels(pair.pred, zones).pairs
     lesions = _scored_lesions(pair, belonging, known)
     fp = len(pair.pred) - len(np.unique(belonging[:, 0]))
@@ -231,16 +238,24 @@ def _rules_of(rules: LesionwiseRules | str) -> LesionwiseRules:
     return LESIONWISE_PRESETS[rules]
 
 
+@dataclass(frozen=True, eq=False)
 class _Pair:
-    """The lesions of both masks with their tables, and distances between chosen ones."""
+    """The components of the prediction and the lesions of the ground truth, with their tables and what they share."""
 
-    def __init__(self, pred: Components, gt: Components, spacing: tuple[float, ...]) -> None:
-        self.pred, self.gt, self.spacing = pred, gt, spacing
-        self.pred_table, self.gt_table = component_table(pred), component_table(gt)
-        shared = shared_voxels(pred, gt)
-        self.voxel_mm3 = float(np.prod(spacing))
-        self.shared = int(shared.voxels.sum())
-        self.gt_shared = np.bincount(shared.pairs[:, 1], shared.voxels, minlength=len(gt)).astype(np.int64)
+    pred: Components
+    gt: Components
+    pred_table: ComponentTable
+    gt_table: ComponentTable
+    shared: SharedVoxels
+    spacing: tuple[float, ...]
+
+    @classmethod
+    def of(cls, pred: Components, gt: Components, spacing: tuple[float, ...]) -> _Pair:
+        return cls(pred, gt, component_table(pred), component_table(gt), shared_voxels(pred, gt), spacing)
+
+    @property
+    def voxel_mm3(self) -> float:
+        return float(np.prod(self.spacing))
 
     def hd95(self, pred_numbers: Sequence[int], gt_numbers: Sequence[int]) -> float:
         """Return HD95 in mm between some components of the prediction and some lesions, neither of them empty."""
@@ -254,6 +269,7 @@ def _scored_lesions(pair: _Pair, belonging: Int64Array, rules: LesionwiseRules) 
     """Return every lesion with its scores; `belonging` holds (predicted component, lesion)."""
     by_lesion = belonging[np.argsort(belonging[:, 1], kind="stable")]
     first = np.searchsorted(by_lesion[:, 1], np.arange(len(pair.gt) + 1)).tolist()
+    shared = np.bincount(pair.shared.pairs[:, 1], pair.shared.voxels, minlength=len(pair.gt)).astype(np.int64)
     lesions = []
     for number in range(len(pair.gt)):
         components = by_lesion[first[number] : first[number + 1], 0].tolist()
@@ -261,7 +277,7 @@ def _scored_lesions(pair: _Pair, belonging: Int64Array, rules: LesionwiseRules) 
         volume = gt_voxels * pair.voxel_mm3
         kept = volume > rules.left_out_mm3
         pred_voxels = int(pair.pred_table.voxels[components].sum())
-        dice = 2 * int(pair.gt_shared[number]) / (pred_voxels + gt_voxels)
+        dice = 2 * int(shared[number]) / (pred_voxels + gt_voxels)
         hd95_mm = pair.hd95(components, [number]) if kept and components else None
         lesions.append(ScoredLesion(volume, kept, tuple(components), dice, hd95_mm))
     return tuple(lesions)
@@ -277,18 +293,16 @@ def _averages(lesions: Sequence[ScoredLesion], fp: int, penalty_mm: float) -> tu
 
 
 def _region_scores(pair: _Pair, image_voxels: int, penalty_mm: float) -> RegionScores:
-    pred_voxels, gt_voxels = (_total(table) for table in (pair.pred_table, pair.gt_table))
+    pred_voxels, gt_voxels, shared = (
+        int(table.voxels.sum()) for table in (pair.pred_table, pair.gt_table, pair.shared)
+    )
     volume = gt_voxels * pair.voxel_mm3
     rest = image_voxels - gt_voxels
-    specificity = 1.0 - (pred_voxels - pair.shared) / rest if rest else 1.0
+    specificity = (rest - (pred_voxels - shared)) / rest if rest else 1.0
     if pred_voxels == 0 and gt_voxels == 0:
         return RegionScores(1.0, 0.0, 1.0, specificity, volume)
     if pred_voxels == 0 or gt_voxels == 0:
         return RegionScores(0.0, penalty_mm, 0.0, specificity, volume)
     hd95_mm = pair.hd95(range(len(pair.pred)), range(len(pair.gt)))
-    dice = 2 * pair.shared / (pred_voxels + gt_voxels)
-    return RegionScores(dice, hd95_mm, pair.shared / gt_voxels, specificity, volume)
-
-
-def _total(table: ComponentTable) -> int:
-    return int(table.voxels.sum())
+    dice = 2 * shared / (pred_voxels + gt_voxels)
+    return RegionScores(dice, hd95_mm, shared / gt_voxels, specificity, volume)

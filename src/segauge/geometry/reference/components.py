@@ -76,7 +76,7 @@ def shared_voxels(a: ReferenceComponents, b: ReferenceComponents) -> tuple[Int64
 
 
 def centroid_pairs(a: ReferenceComponents, b: ReferenceComponents) -> Int64Array:
-    """Return the pairs (n, 2) where the centroid of `a`'s component lies in a voxel of `b`'s, voxels with their borders."""
+    """Return the pairs (n, 2) where the centroid of `a`'s component lies in a voxel of `b`'s, borders included."""
     voxels, sums, _ = component_table(a)
     pairs = set()
     for i in np.flatnonzero(voxels):
