@@ -12,6 +12,7 @@ PROMISED = {
     "assd",
     "compute_surface_distances",
     "confusion",
+    "detection_scores",
     "dice",
     "hausdorff",
     "hausdorff95",

@@ -60,8 +60,8 @@ class TestBoxes:
             box_mask((50, 3, 3), (5 + k, 1, 1), (5 + k + length, 2, 2)),
         )
         sd = segauge.compute_surface_distances(pred, gt, 1.0, surface="voxel")
-        # overhang: 4 sides of k x 1 with mean distance k/2; leading end: k; trailing end, inside the other rod: distance
-        # to its sides, sampled at 1/6 of the width from the middle, i.e. 1/3 from a side
+        # overhang: 4 sides of k x 1 with mean distance k/2; leading end: k; trailing end, inside the other rod:
+        # distance to its sides, sampled at 1/6 of the width from the middle, i.e. 1/3 from a side
         expected = (4 * k * k / 2 + k + 1 / 3) / (4 * length + 2)
         assert segauge.masd(sd) == pytest.approx(expected, rel=1e-12)
         assert segauge.assd(sd) == pytest.approx(expected, rel=1e-12)
