@@ -2,7 +2,7 @@
 
 The surface of a binary mask lies within half a voxel of the true one, so a distance converges like the voxel size h.
 Means over the area are another matter: the area of a staircase depends on how the surface lies to the axes and does not
-converge, so an area-weighted mean of distances that vary over the surface keeps a small bias at any h (a few percent for
+converge, so an area-weighted mean of distances that vary over the surface keeps a small bias at any h (some percent for
 balls). Where the distance is the same everywhere the weights do not matter, and means converge too.
 """
 
