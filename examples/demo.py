@@ -12,7 +12,7 @@ from rich.table import Table
 from segauge import Grid, ScoreTable, measure
 from segauge.phantoms import perturbed, scene
 
-METRICS = ("dice", "hd95", "assd", "nsd", "lesion_tp", "lesion_fp", "lesion_fn")
+METRICS = ("dice", "hd95", "nsd", "lesion_tp", "lesion_fp", "lesion_fn")
 CASES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("shifted", {"shift_mm": 1.5}),
     ("missed organ", {"shift_mm": 0.5, "without": ("spleen",)}),
@@ -39,14 +39,15 @@ def measure_cases() -> ScoreTable:
 
 def show(scores: ScoreTable, console: Console) -> None:
     """Print one line per case and structure; where there is no number, the status says why."""
-    table = Table(title="Phantom abdomens: every structure in one pass", title_justify="left", box=box.SIMPLE_HEAD)
+    title = "Phantom abdomens: every structure in one pass"
+    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     for column in ("case", "structure", "status"):
         table.add_column(column, no_wrap=True)
-    for column in ("Dice", "HD95 mm", "ASSD mm", "NSD 2 mm", "lesions"):
+    for column in ("Dice", "HD95 mm", "NSD 2 mm", "lesions"):
         table.add_column(column, justify="right", no_wrap=True)
     for row in scores.rows():
         first, last = row["structure"] == scores.structures[0], row["structure"] == scores.structures[-1]
-        numbers = ["-" if row[key] is None else f"{row[key]:.3f}" for key in ("dice", "hd95", "assd", "nsd")]
+        numbers = ["-" if row[key] is None else f"{row[key]:.3f}" for key in ("dice", "hd95", "nsd")]
         found = f"{row['lesion_tp']:.0f} of {row['lesion_tp'] + row['lesion_fn']:.0f}"
         invented = f" +{row['lesion_fp']:.0f}" if row["lesion_fp"] else ""
         lesions = found + invented if row["structure"] == "liver lesions" else ""

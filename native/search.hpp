@@ -29,18 +29,20 @@ class KnownDistances {
     if (used_ > kMostKept) forget();
   }
 
-  // One value for each sample of `from`.
+  // One value for each sample of `from`; null where the combination is met for the first time. Many never come again,
+  // and to work out one for a search that has a good bound already costs less than to work out all.
   const double* between(uint32_t from, uint32_t to, int64_t dz, int64_t dy, int64_t dx) {
     const auto offset = static_cast<uint32_t>(((dz + kReach) * 3 + dy + kReach) * 3 + dx + kReach);
     const uint32_t key = offset << 16 | from << 8 | to;
     size_t slot = spread(key);
     while (entries_[slot].key != key) {
       if (entries_[slot].key == kFree) {
-        slot = add(key, from, to, dz, dy, dx);
-        break;
+        add(key);
+        return nullptr;
       }
       slot = (slot + 1) & (entries_.size() - 1);
     }
+    if (entries_[slot].row == kMetOnce) entries_[slot].row = worked_out(from, to, patterns_.offset(dz, dy, dx));
     return values_.data() + entries_[slot].row;
   }
 
@@ -48,7 +50,7 @@ class KnownDistances {
   struct Entry {
     uint32_t key, row;  // where the values of a combination begin
   };
-  static constexpr uint32_t kFree = ~uint32_t{0};
+  static constexpr uint32_t kFree = ~uint32_t{0}, kMetOnce = ~uint32_t{0};
   static constexpr size_t kMostKept = 300000;  // combinations, of some 50 bytes each
 
   void forget() {
@@ -59,11 +61,13 @@ class KnownDistances {
 
   size_t spread(uint32_t key) const { return (key * 0x9E3779B1u >> 8) & (entries_.size() - 1); }
 
-  size_t add(uint32_t key, uint32_t from, uint32_t to, int64_t dz, int64_t dy, int64_t dx) {
+  void add(uint32_t key) {
     if (2 * ++used_ > entries_.size()) grow();
-    const size_t slot = free_slot(key);
-    entries_[slot] = {key, static_cast<uint32_t>(values_.size())};
-    const Vec3 shift = patterns_.offset(dz, dy, dx);
+    entries_[free_slot(key)] = {key, kMetOnce};
+  }
+
+  uint32_t worked_out(uint32_t from, uint32_t to, const Vec3& shift) {
+    const auto row = static_cast<uint32_t>(values_.size());
     for (int64_t i = patterns_.sample_start[from]; i < patterns_.sample_start[from + 1]; ++i) {
       const Vec3& sample = patterns_.sample[static_cast<size_t>(i)];
       const Vec3 p{sample[0] + shift[0], sample[1] + shift[1], sample[2] + shift[2]};
@@ -72,7 +76,7 @@ class KnownDistances {
         best = nearer(p, patterns_.target[static_cast<size_t>(t)], best);
       values_.push_back(best);
     }
-    return slot;
+    return row;
   }
 
   size_t free_slot(uint32_t key) const {
@@ -218,12 +222,12 @@ class Search {
     if (excludes(squared_between(*box_, patterns_.target_box[cell.code], patterns_.offset(dz, dy, dx)), worst_)) return;
     constexpr int64_t kNear = KnownDistances::kReach;
     const bool is_near = std::abs(dz) <= kNear && std::abs(dy) <= kNear && std::abs(dx) <= kNear;
-    const bool improved = use_known_ && is_near ? take_known(cell, dz, dy, dx) : work_out(cell, dz, dy, dx);
+    const double* known = use_known_ && is_near ? known_.between(from_, cell.code, dz, dy, dx) : nullptr;
+    const bool improved = known != nullptr ? take(known) : work_out(cell, dz, dy, dx);
     if (improved) hint_ = index;
   }
 
-  bool take_known(const Cell& cell, int64_t dz, int64_t dy, int64_t dx) {
-    const double* known = known_.between(from_, cell.code, dz, dy, dx);
+  bool take(const double* known) {
     double worst = 0;
     bool improved = false;
     for (size_t i = 0; i < count_; ++i) {
