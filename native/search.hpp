@@ -169,20 +169,16 @@ class Search {
 
   // The index of the surface's cell at a position, -1 if the surface does not pass there.
   int64_t cell_index(int64_t z, int64_t y, int64_t x) const {
-    if (z < 0 || y < 0 || x < 0) return -1;
-    const int64_t bz = z / kEdge, by = y / kEdge, bx = x / kEdge;
-    if (bz >= to_.nz || by >= to_.ny || bx >= to_.nx) return -1;
-    const int32_t b = to_.brick_at[static_cast<size_t>((bz * to_.ny + by) * to_.nx + bx)];
-    if (b < 0) return -1;
-    const CellSet::Brick& brick = to_.bricks[static_cast<size_t>(b)];
-    const uint64_t word = brick.occupied[static_cast<size_t>(z % kEdge)];
-    const uint64_t bit = uint64_t{1} << (y % kEdge * kEdge + x % kEdge);
+    const CellSet::Brick* brick = brick_at(z >> 3, y >> 3, x >> 3);
+    if (brick == nullptr) return -1;
+    const uint64_t word = brick->occupied[z & 7], bit = uint64_t{1} << (8 * (y & 7) + (x & 7));
     if ((word & bit) == 0) return -1;
-    return brick.begin + brick.before[static_cast<size_t>(z % kEdge)] + count_bits(word & (bit - 1));
+    return brick->begin + brick->before[z & 7] + count_bits(word & (bit - 1));
   }
 
  private:
   static constexpr int64_t kEdge = CellSet::kBrickEdge;
+  static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
   // A window of more bricks than this is searched through the tree instead.
   static constexpr int64_t kMostBricksInWindow = 64;
 
@@ -197,17 +193,64 @@ class Search {
   // The cell itself and the 26 around it, those that share a face first: where two surfaces nearly agree, the nearest
   // piece is almost always here.
   void search_neighbours() {
-    static constexpr int8_t kOrder[27][3] = {
-        {0, 0, 0},    {0, 0, -1},  {0, 0, 1},   {0, -1, 0}, {0, 1, 0},   {-1, 0, 0},   {1, 0, 0},
-        {0, -1, -1},  {0, -1, 1},  {0, 1, -1},  {0, 1, 1},  {-1, 0, -1}, {-1, 0, 1},   {-1, -1, 0}, {-1, 1, 0},
-        {1, 0, -1},   {1, 0, 1},   {1, -1, 0},  {1, 1, 0},  {-1, -1, -1}, {-1, -1, 1}, {-1, 1, -1}, {-1, 1, 1},
-        {1, -1, -1},  {1, -1, 1},  {1, 1, -1},  {1, 1, 1}};
-    for (const auto& step : kOrder) {
-      const int64_t index = cell_index(at_[0] + step[0], at_[1] + step[1], at_[2] + step[2]);
-      if (index < 0) continue;
+    // positions 9 (dz + 1) + 3 (dy + 1) + dx + 1: the cell, then across its faces, its edges, its corners
+    static constexpr uint8_t kOrder[27] = {13, 12, 14, 10, 16, 4, 22, 9,  11, 15, 17, 3,  5, 1,
+                                           7,  21, 23, 19, 25, 0, 2,  6,  8,  18, 20, 24, 26};
+    enter_brick();
+    const uint32_t occupied = neighbours();
+    if (occupied == 0) return;
+    for (const uint8_t position : kOrder) {
+      if ((occupied >> position & 1) == 0) continue;
+      const int64_t index = neighbour_index(position / 9 - 1, position / 3 % 3 - 1, position % 3 - 1);
       try_cell(to_.cells[static_cast<size_t>(index)], index);
       if (worst_ <= enough_) return;
     }
+  }
+
+  // Looks up the 27 bricks around the query once for all queries in one brick.
+  void enter_brick() {
+    const std::array<int64_t, 3> here{at_[0] >> 3, at_[1] >> 3, at_[2] >> 3};
+    if (here == brick_) return;
+    brick_ = here;
+    size_t i = 0;
+    for (int64_t z = here[0] - 1; z <= here[0] + 1; ++z)
+      for (int64_t y = here[1] - 1; y <= here[1] + 1; ++y)
+        for (int64_t x = here[2] - 1; x <= here[2] + 1; ++x) around_[i++] = brick_at(z, y, x);
+  }
+
+  const CellSet::Brick* brick_at(int64_t z, int64_t y, int64_t x) const {
+    if (z < 0 || y < 0 || x < 0 || z >= to_.nz || y >= to_.ny || x >= to_.nx) return nullptr;
+    const int32_t brick = to_.brick_at[static_cast<size_t>((z * to_.ny + y) * to_.nx + x)];
+    return brick < 0 ? nullptr : &to_.bricks[static_cast<size_t>(brick)];
+  }
+
+  // One bit for each of the 27 cells that the surface passes.
+  uint32_t neighbours() const {
+    const int64_t x = at_[2] & 7;
+    uint32_t found = 0;
+    for (int64_t dz = -1; dz <= 1; ++dz) {
+      const int64_t z = (at_[0] & 7) + dz;
+      for (int64_t dy = -1; dy <= 1; ++dy) {
+        const int64_t y = (at_[1] & 7) + dy;
+        const CellSet::Brick* const* row = &around_[static_cast<size_t>(9 * ((z >> 3) + 1) + 3 * ((y >> 3) + 1))];
+        auto cells = [&](const CellSet::Brick* brick) -> uint32_t {
+          return brick == nullptr ? 0 : static_cast<uint32_t>(brick->occupied[z & 7] >> (8 * (y & 7)) & 0xFF);
+        };
+        uint32_t bits = cells(row[1]) << 1;
+        if (x == 0) bits |= cells(row[0]) >> 7;
+        if (x == 7) bits |= (cells(row[2]) & 1) << 9;
+        found |= (bits >> x & 7) << (9 * (dz + 1) + 3 * (dy + 1));
+      }
+    }
+    return found;
+  }
+
+  int64_t neighbour_index(int64_t dz, int64_t dy, int64_t dx) const {
+    const int64_t z = (at_[0] & 7) + dz, y = (at_[1] & 7) + dy, x = (at_[2] & 7) + dx;
+    const auto place = static_cast<size_t>(9 * ((z >> 3) + 1) + 3 * ((y >> 3) + 1) + (x >> 3) + 1);
+    const CellSet::Brick& brick = *around_[place];
+    const uint64_t below = (uint64_t{1} << (8 * (y & 7) + (x & 7))) - 1;
+    return brick.begin + brick.before[static_cast<size_t>(z & 7)] + count_bits(brick.occupied[z & 7] & below);
   }
 
   void try_unless_neighbour(int64_t index) {
@@ -283,8 +326,8 @@ class Search {
     for (int64_t bz = low[0] / kEdge; bz <= high[0] / kEdge; ++bz)
       for (int64_t by = low[1] / kEdge; by <= high[1] / kEdge; ++by)
         for (int64_t bx = low[2] / kEdge; bx <= high[2] / kEdge; ++bx) {
-          const int32_t b = to_.brick_at[static_cast<size_t>((bz * to_.ny + by) * to_.nx + bx)];
-          if (b >= 0) search_brick(to_.bricks[static_cast<size_t>(b)], low, high);
+          const CellSet::Brick* brick = brick_at(bz, by, bx);
+          if (brick != nullptr) search_brick(*brick, low, high);
           if (worst_ <= enough_) return true;
         }
     return true;
@@ -348,6 +391,9 @@ class Search {
   std::array<int64_t, 3> at_{};
   double worst_ = kInfinity;   // the largest of best_
   double enough_ = 0;          // the search ends when worst_ is no larger
+  // the bricks around the query, null where the surface does not pass; kept while queries stay in one brick
+  std::array<int64_t, 3> brick_{-9, -9, -9};
+  std::array<const CellSet::Brick*, 27> around_{};
   // the cell in which the last search found its nearest piece: a good first guess for the next
   int64_t hint_ = -1;
 };
