@@ -225,7 +225,7 @@ def _difference_in_words(one: Grid, other: Grid) -> str:
     angle = _angle_degrees(one, other)
     if angle > 1e-2:
         parts.append(f"turned by {angle:.3g} degrees")
-    if not parts and one.orientation != other.orientation:
+    if one.orientation != other.orientation:
         parts.append(f"orientation {one.orientation} against {other.orientation}")
     return ", ".join(parts) or "the corners do not meet"
 

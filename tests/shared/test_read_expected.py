@@ -57,8 +57,8 @@ def _source(data: Path, dataset: str, case: str, reader: str) -> Path:
 
 
 def _marked(pair: tuple[str, ...]):
-    """Mark all but two KiTS cases slow: each is some hundred million voxels."""
-    large = pair[0] == "kits23_readers" and pair[1] not in ("case_00002", "case_00003")
+    """Mark the large ones slow, but for one case of each kind: they are up to a hundred million voxels."""
+    large = pair[0] in ("kits23_readers", "tcia_oars") and pair[1] not in ("case_00002", "TCGA-CV-7236")
     return pytest.param(pair, marks=pytest.mark.slow if large else (), id="-".join(pair))
 
 
@@ -160,7 +160,7 @@ def test_contours_of_rt_utils_come_back_voxel_by_voxel(shared):
 
 
 def test_misplaced_contours_keep_their_area(shared):
-    """Contours that rt-utils put at the wrong place: the filled area is the polygons', cut where they leave the image."""
+    """Contours that rt-utils put at the wrong place: the area is the polygons' own."""
     folder = shared / "data" / "conventions" / "dicom_made" / "aniso_inplane"
     reading = read_labels(folder / "rtstruct_rt_utils_MISPLACED.dcm")
     # 9274 is the shoelace area in pixels; a count of centres differs by a fraction of the outline (15 x ~100 pixels).

@@ -23,7 +23,7 @@ from segauge.io.dicom_planes import (
     position_of,
     tilt_degrees,
 )
-from segauge.io.layers import Block, extent, stack_layers
+from segauge.io.layers import Block, foreground_box, stack_layers
 from segauge.io.limits import check_dimensions
 from segauge.io.reading import Reading, ReadOptions, SpacingSource
 from segauge.labelmap import LabelArray, LabelMap
@@ -203,9 +203,9 @@ def _segment_layers(
     blocks: dict[int, list[Block]] = {number: [] for number in header.names}
     for frame, where, number in zip(frames, slices, header.segments, strict=True):
         mask = frame >= cut
-        rows, columns = extent(mask, 0), extent(mask, 1)
+        box = foreground_box(mask)
         # A copy, because a view would keep the whole frame in memory.
-        blocks.setdefault(number, []).append(Block((where, rows, columns), mask[rows, columns].copy()))
+        blocks.setdefault(number, []).append(Block((where, *box), mask[box].copy()))
     return stack_layers(blocks.items(), grid.shape[::-1], max(blocks, default=0), source, options.limits)
 
 

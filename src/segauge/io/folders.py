@@ -10,7 +10,7 @@ import numpy as np
 from segauge.errors import GridMismatch, UnreadableFile
 from segauge.grid import Kinship
 from segauge.io.formats import identify, image_stem
-from segauge.io.layers import Block, extent, stack_layers
+from segauge.io.layers import Block, foreground_box, stack_layers
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions
 from segauge.labelmap import LabelMap
 
@@ -68,10 +68,10 @@ def _masks(
         reading = identify(path).read(path, options)
         if not first:
             first.append(reading)
-        elif reading.labels.grid.relation_to(first[0].labels.grid).kind is not Kinship.SAME:
-            words = reading.labels.grid.relation_to(first[0].labels.grid).words
+        relation = reading.labels.grid.relation_to(first[0].labels.grid)
+        if relation.kind is not Kinship.SAME:
             raise GridMismatch(
-                f"{path}: does not lie on the grid of {first[0].labels.source}: {words}. "
+                f"{path}: does not lie on the grid of {first[0].labels.source}: {relation.words}. "
                 "The masks of one folder must share one grid."
             )
         fresh = [note for note in reading.notes if note not in told]
@@ -83,13 +83,12 @@ def _masks(
 def _foreground(labels: LabelMap) -> Block:
     """Return the voxels of a mask, cropped to where there are any."""
     array = labels.layers[0]
-    values = [int(value) for value in (array.min(), array.max())]
-    mask = array != 0
-    single = len(labels.layers) == 1 and values[0] >= 0 and (values[1] <= 1 or bool(np.all(array[mask] == values[1])))
-    if not single:
+    box = foreground_box(array)
+    inside = array[box]
+    mask = inside != 0
+    if len(labels.layers) > 1 or (inside.size and np.any(inside[mask] != inside.max())):
         raise UnreadableFile(
             f"{labels.source}: holds several labels, but in a folder of structures each file is one mask. "
             "Give the file itself if it is a label map."
         )
-    where = tuple(extent(mask, axis) for axis in range(mask.ndim))
-    return Block(where, mask[where].copy())
+    return Block(box, mask)

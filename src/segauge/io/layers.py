@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,10 +22,19 @@ class Block:
     mask: npt.NDArray[np.bool_]
 
 
-def extent(mask: npt.NDArray[np.bool_], axis: int) -> slice:
-    """Return from where to where a mask has foreground along an axis; an empty slice if it has none."""
-    used = np.flatnonzero(mask.any(axis=tuple(k for k in range(mask.ndim) if k != axis)))
-    return slice(int(used[0]), int(used[-1]) + 1) if used.size else slice(0, 0)
+def foreground_box(array: npt.NDArray[Any]) -> tuple[slice, ...]:
+    """Return the smallest box that holds every non-zero voxel; empty slices if there is none.
+
+    The axes are cut one after the other, the slowest in memory first, so that later passes see little.
+    """
+    box = [slice(0, n) for n in array.shape]
+    for axis in sorted(range(array.ndim), key=lambda k: -abs(array.strides[k])):
+        others = tuple(k for k in range(array.ndim) if k != axis)
+        used = np.flatnonzero(array[tuple(box)].any(axis=others))
+        if not used.size:
+            return (slice(0, 0),) * array.ndim
+        box[axis] = slice(int(used[0]), int(used[-1]) + 1)
+    return tuple(box)
 
 
 def stack_layers(
