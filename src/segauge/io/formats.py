@@ -50,7 +50,7 @@ def identify(path: Path) -> Format:
     """Return the format of a file by its content; the name counts only for .img, which has no header of its own."""
     if path.name.lower().endswith((".img", ".img.gz")):
         return next(entry for entry in FORMATS if entry.key == "nifti")
-    head, _ = inflated_head(path)
+    head = inflated_head(path)
     for entry in FORMATS:
         if entry.recognises(head):
             return entry

@@ -29,8 +29,7 @@ def read_nifti(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
         file = stack.enter_context(open_file(header_path))
         stream = _inflated(file, header_path, notes)
         header = _read_header(stream, str(path))
-        shape = _shape(header, str(path), notes)
-        count = check_dimensions(shape, str(path), options.limits)
+        shape, count = _shape(header, str(path), options, notes)
         if header.single_file:
             extension = _read_extension(stream, header, str(path), options)
         else:
@@ -80,8 +79,8 @@ def _read_header(stream: ByteStream, source: str) -> NiftiHeader:
     return parse_header(data, source)
 
 
-def _shape(header: NiftiHeader, source: str, notes: list[str]) -> tuple[int, ...]:
-    """Return the shape without trailing axes of length 1 beyond the third."""
+def _shape(header: NiftiHeader, source: str, options: ReadOptions, notes: list[str]) -> tuple[tuple[int, ...], int]:
+    """Return the shape without axes of length 1 beyond the third, and the number of voxels."""
     axes = header.dim[0]
     if header.dim[1] == -1 and header.glmin > 0:
         raise UnreadableFile(
@@ -95,11 +94,12 @@ def _shape(header: NiftiHeader, source: str, notes: list[str]) -> tuple[int, ...
     kept = (*shape[:3], *(n for n in shape[3:] if n != 1))
     if len(kept) < len(shape):
         notes.append(f"the size {' x '.join(map(str, shape))} has extra axes of length 1; they were dropped")
+    count = check_dimensions(kept, source, options.limits)
     if len(kept) > 4:
         raise UnreadableFile(
             f"{source}: has {len(kept)} axes, expected an image with 2 or 3, or one channel axis more."
         )
-    return kept
+    return kept, count
 
 
 def _read_extension(stream: ByteStream, header: NiftiHeader, source: str, options: ReadOptions) -> bytes:

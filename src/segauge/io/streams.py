@@ -78,18 +78,14 @@ def pieces(stream: ByteStream, size: int) -> Iterator[bytes]:
         yield piece
 
 
-def inflated_head(path: Path, size: int = 1024) -> tuple[bytes, bool]:
-    """Return the first bytes of a file, inflated if it is gzip, and whether it was."""
+def inflated_head(path: Path, size: int = 1024) -> bytes:
+    """Return the first bytes of a file, inflated if it is gzip."""
     with open_file(path) as file:
-        head = file.read(65536)
-    if not head.startswith(GZIP_MAGIC):
-        return head[:size], False
-    try:
-        return zlib.decompressobj(31).decompress(head, size), True
-    except zlib.error as error:
-        raise UnreadableFile(
-            f"{path}: starts like a gzip file, but cannot be inflated ({error}). Copy or write it again."
-        ) from error
+        head = file.read(size)
+        if not head.startswith(GZIP_MAGIC):
+            return head
+        file.seek(0)
+        return b"".join(pieces(InflatingStream(file, "gzip", str(path)), size))
 
 
 class InflatingStream:
@@ -115,11 +111,10 @@ class InflatingStream:
     def read(self, size: int, /) -> bytes:
         """Return up to `size` inflated bytes, b"" at the end of the last member."""
         while not self._exhausted:
-            data = self._inflate(size)
-            if data:
-                return data
             if self._member.eof:
                 self._start_next_member()
+            elif data := self._inflate(size):
+                return data
         return b""
 
     def _inflate(self, size: int) -> bytes:
@@ -144,7 +139,9 @@ class InflatingStream:
         return data, not data
 
     def _start_next_member(self) -> None:
-        rest: bytes = self._member.unused_data or self._file.read(_PIECE // 4)
+        rest: bytes = self._member.unused_data
+        if len(rest) < 4:  # a signature may lie across two pieces
+            rest += self._file.read(_PIECE // 4)
         magic = {"gzip": GZIP_MAGIC, "bzip2": BZIP2_MAGIC}.get(self._encoding)
         if magic is not None and rest.startswith(magic):
             self._member = self._new_member()
