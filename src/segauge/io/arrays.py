@@ -19,7 +19,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
 from segauge.io.layers import split_channels
-from segauge.io.limits import check_dimensions, check_stored_bytes
+from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import ByteStream, open_file, read_exactly, stored_size
 from segauge.io.voxels import labels_from_array, read_voxels
@@ -89,7 +89,7 @@ def _read_member(
 ) -> tuple[LabelArray, tuple[str, ...]]:
     # The directory's size bounds what may be allocated, the compressed bytes bound what the directory may claim.
     information = archive.getinfo(name)
-    check_stored_bytes(information.file_size, information.compress_size, source, compressed=True)
+    check_stored_bytes(information.file_size, information.compress_size, source, ratio=MAX_DEFLATE_RATIO)
     with archive.open(name) as member:
         array, notes = _read_array(member, information.file_size, f"{source}[{name.removesuffix('.npy')}]", options)
     return array, notes

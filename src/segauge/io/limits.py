@@ -12,6 +12,9 @@ from segauge.errors import FileTooLarge, UnreadableFile
 #: never hold more than n times this. A header that asks for more lies, and is told so before any allocation.
 MAX_DEFLATE_RATIO = 1032
 
+#: bzip2 writes a block of 900 kB in no less than some 40 bytes.
+MAX_BZIP2_RATIO = 50_000
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -47,14 +50,14 @@ def check_dimensions(shape: Sequence[int], source: str, limits: Limits) -> int:
     return voxels
 
 
-def check_stored_bytes(needed: int, stored: int, source: str, *, compressed: bool = False) -> None:
-    """Refuse a file whose stored bytes cannot hold what its header asks for."""
-    if not compressed and needed > stored:
+def check_stored_bytes(needed: int, stored: int, source: str, *, ratio: int = 1) -> None:
+    """Refuse a file whose stored bytes, compressed by at most `ratio`, cannot hold what its header asks for."""
+    if ratio == 1 and needed > stored:
         raise UnreadableFile(
             f"{source}: {needed} bytes of voxels expected by the header, {max(stored, 0)} found. "
             "The file is truncated: copy or write it again."
         )
-    if compressed and needed > (stored + 64) * MAX_DEFLATE_RATIO:
+    if needed > (stored + 64) * ratio:
         raise UnreadableFile(
             f"{source}: {needed} bytes of voxels expected by the header, but {stored} compressed bytes cannot hold "
             "that many. The file is truncated, or its header is wrong: write it again."

@@ -12,7 +12,7 @@ import numpy as np
 from segauge.errors import UnreadableFile
 from segauge.io.label_tables import names_in_extensions
 from segauge.io.layers import split_channels
-from segauge.io.limits import check_dimensions, check_stored_bytes
+from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
 from segauge.io.nifti_space import Space, space_of
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions
@@ -136,7 +136,7 @@ def _read_values(
     dtype: np.dtype[Any] = header.dtype(source)
     needed = count * dtype.itemsize
     if isinstance(stream, InflatingStream):
-        check_stored_bytes(needed, stored_size(file), source, compressed=True)
+        check_stored_bytes(needed, stored_size(file), source, ratio=MAX_DEFLATE_RATIO)
     else:
         check_stored_bytes(needed, stored_size(file) - file.tell(), source)
     slope, intercept = header.scaling()

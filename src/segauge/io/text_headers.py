@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from segauge.errors import UnreadableFile
-from segauge.io.limits import check_stored_bytes
+from segauge.io.limits import MAX_BZIP2_RATIO, MAX_DEFLATE_RATIO, check_stored_bytes
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import ByteStream, InflatingStream, open_file, read_exactly, stored_size
 from segauge.io.voxels import Voxels, read_voxels
@@ -103,7 +103,8 @@ def _read_one(
         check_stored_bytes(needed + payload.skip_bytes, left, str(path))
     else:
         stream = InflatingStream(file, payload.encoding, str(path))
-        check_stored_bytes(needed, stored_size(file), str(path), compressed=payload.encoding != "bzip2")
+        ratio = MAX_BZIP2_RATIO if payload.encoding == "bzip2" else MAX_DEFLATE_RATIO
+        check_stored_bytes(needed, stored_size(file), str(path), ratio=ratio)
     if payload.skip_bytes:
         read_exactly(stream, payload.skip_bytes, str(path), "bytes to skip")
     voxels = read_voxels(stream, count, payload.dtype, str(path), options)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import UnreadableFile
+from segauge.errors import FileTooLarge, UnreadableFile
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import ByteStream, pieces
 from segauge.labelmap import LabelArray
@@ -45,11 +45,14 @@ def read_voxels(
     bytes really arrive.
     """
     scaled = (slope, intercept) != (1.0, 0.0)
-    if dtype.kind in "iub" and not scaled and options.threshold is None:
-        return Voxels(_read_integers(stream, count, dtype, source))
     if dtype.kind not in "iubf":
         raise UnreadableFile(f"{source}: holds values of type {dtype}, expected integer labels.")
-    return _read_reals(stream, count, dtype, source, options, slope, intercept)
+    try:
+        if dtype.kind in "iub" and not scaled and options.threshold is None:
+            return Voxels(_read_integers(stream, count, dtype, source))
+        return _read_reals(stream, count, dtype, source, options, slope, intercept)
+    except MemoryError as error:
+        raise FileTooLarge(f"{source}: its {count} voxels do not fit into the memory that is free.") from error
 
 
 def labels_from_array(array: npt.NDArray[Any], source: str, options: ReadOptions) -> Voxels:
