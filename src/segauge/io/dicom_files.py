@@ -14,7 +14,7 @@ from typing import Any
 
 from segauge.errors import FileTooLarge, MissingExtra, SegaugeError, UnreadableFile
 from segauge.io.limits import Limits
-from segauge.io.streams import open_file
+from segauge.io.streams import open_file, stored_size
 
 #: What pydicom and its decoders raise on damaged files. They promise no list, so it names the general classes.
 PARSER_FAILURES = (
@@ -51,13 +51,14 @@ def require_pydicom(source: str) -> Any:
 @contextmanager
 def parser_failures(source: str) -> Iterator[None]:
     """Turn what pydicom raises into UnreadableFile, and keep its warnings about odd values to itself."""
+    errors = require_pydicom(source).errors
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             yield
         except SegaugeError:
             raise
-        except PARSER_FAILURES as error:
+        except (*PARSER_FAILURES, errors.InvalidDicomError, errors.BytesLengthException) as error:
             what = str(error).strip().splitlines()
             raise UnreadableFile(
                 f"{source}: is damaged or lacks something a DICOM file must have "
@@ -66,17 +67,36 @@ def parser_failures(source: str) -> Iterator[None]:
 
 
 def read_dataset(path: Path, limits: Limits, *, pixels: bool = False, tags: list[str] | None = None) -> Any:
-    """Return the data set of a DICOM file, without its pixels unless asked for; `tags` limits it to keywords."""
+    """Return the data set of a DICOM file, without its pixels unless asked for; `tags` limits it to keywords.
+
+    The file is parsed from memory: a length field that lies can then ask for no more than the file holds.
+    """
     pydicom = require_pydicom(str(path))
-    with parser_failures(str(path)), open_file(path) as file:
-        head = file.read(132)
-        file.seek(0)
-        if head[128:132] == b"DICM":
-            _refuse_foreign_preamble(head, path)
-            meta = pydicom.filereader.read_file_meta_info(path)
-            if meta.get("TransferSyntaxUID", "") == _DEFLATED:
-                return _read_deflated(file.read(), meta, path, limits, pixels=pixels, tags=tags)
-        return pydicom.dcmread(file, force=True, stop_before_pixels=not pixels, specific_tags=tags)
+    with open_file(path) as file:
+        if stored_size(file) > limits.max_voxels * 8:
+            raise FileTooLarge(f"{path}: has {stored_size(file)} bytes, more than max_voxels allows.")
+        data = file.read()
+    with parser_failures(str(path)):
+        if data[128:132] == b"DICM":
+            _refuse_foreign_preamble(data, path)
+            syntax, start = _transfer_syntax(data)
+            if syntax == _DEFLATED:
+                return _read_deflated(data[start:], path, limits, pixels=pixels, tags=tags)
+        return pydicom.dcmread(io.BytesIO(data), force=True, stop_before_pixels=not pixels, specific_tags=tags)
+
+
+def _transfer_syntax(data: bytes) -> tuple[str, int]:
+    """Return the transfer syntax in the file meta information, and where the data set starts behind it."""
+    position, syntax = 132, ""
+    while data[position : position + 2] == b"\2\0":
+        long_form = data[position + 4 : position + 6] in (b"OB", b"OW", b"UN", b"UT", b"SQ")
+        code, offset = ("<I", 8) if long_form else ("<H", 6)
+        length = struct.unpack_from(code, data, position + offset)[0]
+        start = position + (12 if long_form else 8)
+        if data[position + 2 : position + 4] == b"\x10\0":
+            syntax = data[start : start + length].strip(b"\0 ").decode("ascii", errors="replace")
+        position = start + length
+    return syntax, position
 
 
 def _refuse_foreign_preamble(head: bytes, path: Path) -> None:
@@ -88,14 +108,13 @@ def _refuse_foreign_preamble(head: bytes, path: Path) -> None:
             )
 
 
-def _read_deflated(data: bytes, meta: Any, path: Path, limits: Limits, *, pixels: bool, tags: list[str] | None) -> Any:
+def _read_deflated(data: bytes, path: Path, limits: Limits, *, pixels: bool, tags: list[str] | None) -> Any:
     """Inflate a deflated data set within the limits (pydicom would inflate without one), then parse it."""
     pydicom = require_pydicom(str(path))
-    start = 128 + 4 + 12 + int(meta.FileMetaInformationGroupLength)
     # A label needs at most eight bytes a voxel, and functional groups some kilobytes a frame.
-    most = min(limits.max_voxels * 8, len(data) * 1032) + limits.max_header_bytes
+    most = limits.max_voxels * 8 + limits.max_header_bytes
     inflater = zlib.decompressobj(-zlib.MAX_WBITS)
-    inflated = inflater.decompress(data[start:], most)
+    inflated = inflater.decompress(data, most)
     if inflater.unconsumed_tail:
         raise FileTooLarge(f"{path}: inflates to more than {most} bytes; this may be a decompression bomb.")
     dataset = pydicom.filereader.read_dataset(
@@ -105,5 +124,6 @@ def _read_deflated(data: bytes, meta: Any, path: Path, limits: Limits, *, pixels
         stop_when=None if pixels else lambda tag, _vr, _length: tag >= 0x7FE00010,
         specific_tags=[pydicom.tag.Tag(tag) for tag in tags] if tags else None,
     )
-    dataset.file_meta = meta
+    dataset.file_meta = pydicom.dataset.FileMetaDataset()
+    dataset.file_meta.TransferSyntaxUID = _DEFLATED
     return dataset

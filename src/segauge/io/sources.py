@@ -75,7 +75,9 @@ def read_labels(
         return _read_folder(path, options)
     entry = identify(path)
     if entry.key == "dicom" and dicom_kind(path, limits) == "rtstruct":
-        options = _with_reference(path, reference, options)
+        found = find_reference(path, reference, limits)
+        if found is not None:
+            options = replace(options, grid=found[0], frame_of_reference=found[1])
     return entry.read(path, options)
 
 
@@ -158,23 +160,25 @@ def _read_folder(folder: Path, options: ReadOptions) -> Reading:
     return read_mask_folder(folder, options)
 
 
-def _with_reference(path: Path, reference: Reference | None, options: ReadOptions) -> ReadOptions:
-    """Return the options with the grid that contours are filled on."""
+def find_reference(path: Path, reference: Reference | None, limits: Limits) -> tuple[Grid, str] | None:
+    """Return the grid that the contours of an RTSTRUCT file are to be filled on, and its frame of reference.
+
+    None if `reference` is None and the referenced series is not beside the file.
+    """
     if isinstance(reference, Grid):
-        return replace(options, grid=reference)
+        return reference, ""
     if isinstance(reference, LabelMap):
-        return replace(options, grid=reference.grid, frame_of_reference=reference.frame_of_reference)
-    series_uids = referenced_series(path, options.limits)
+        return reference.grid, reference.frame_of_reference
+    series_uids = referenced_series(path, limits)
     if reference is None:
-        series = _series_beside(path, series_uids, options.limits)
-        if series is None:
-            return options
-        return replace(options, grid=series.grid, frame_of_reference=series.frame_of_reference)
+        series = _series_beside(path, series_uids, limits)
+        return None if series is None else (series.grid, series.frame_of_reference)
     place = _path(reference)
     if place.is_dir() and holds_series(place):
-        series = _series_for(series_uids, place, options.limits)
-        return replace(options, grid=series.grid, frame_of_reference=series.frame_of_reference)
-    return _with_reference(path, read_labels(place, limits=options.limits).labels, options)
+        series = _series_for(series_uids, place, limits)
+        return series.grid, series.frame_of_reference
+    labels = read_labels(place, limits=limits).labels
+    return labels.grid, labels.frame_of_reference
 
 
 def _series_for(series_uids: tuple[str, ...], folder: Path, limits: Limits) -> Series:

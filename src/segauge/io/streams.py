@@ -8,6 +8,7 @@ import stat
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
@@ -173,6 +174,7 @@ def _plain(error: Exception) -> str:
     return str(error).removeprefix("Error ").rstrip(".") or type(error).__name__
 
 
+@cache
 def _zlib_module() -> Any:
     """Return isal's zlib where it is installed, four times as fast on label maps, else Python's own."""
     try:
