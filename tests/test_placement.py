@@ -54,6 +54,7 @@ def test_every_flip_and_permutation_comes_back_exactly(image, axes, flips):
     pred = LabelMap((image.layers[0].transpose(axes)[turns],), image.grid.reoriented(axes, flips), source="pred")
     placed = place(pred, image)
     assert np.array_equal(placed.pred.layers[0], image.layers[0])
+    assert placed.pred.grid == image.grid
     assert placed.method is (Method.SAME if axes == (0, 1, 2) and not any(flips) else Method.REORIENTED)
 
 
@@ -137,6 +138,19 @@ def test_another_grid_is_resampled_only_when_asked(image):
     # Each coarse voxel is two equal fine ones, so the nearest is right whichever is taken.
     assert np.array_equal(placed.pred.layers[0], image.layers[0])
     assert "nearest neighbour" in placed.notes[0]
+
+
+def test_a_partial_ground_truth_grows_when_resampled_too(image):
+    stored = part_of(image, (slice(0, 6), slice(0, 7), slice(2, 6)), partial=True)
+    scale = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 0.5, -0.25], [0, 0, 0, 1]])
+    fine = LabelMap(
+        (np.repeat(image.layers[0], 2, axis=2),), Grid((6, 7, 16), image.grid.affine @ scale), source="pred"
+    )
+    placed = place(fine, stored, resample="nearest")
+    found = placed.pred.grid.relation_to(image.grid)
+    assert np.count_nonzero(placed.pred.layers[0]) == np.count_nonzero(image.layers[0]), found
+    assert np.count_nonzero(placed.gt.layers[0]) == np.count_nonzero(stored.layers[0])
+    assert any("extended to" in note for note in placed.notes)
 
 
 def test_resampling_of_images_apart_is_refused(image):

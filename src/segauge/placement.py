@@ -75,12 +75,12 @@ def place(
     _check_frames_of_reference(pred, gt, any_frame_of_reference)
     relation = pred.grid.relation_to(gt.grid)
     if relation.kind is Kinship.SAME:
-        return Placement(pred, gt, Method.SAME)
+        return Placement(_on(gt.grid, pred), gt, Method.SAME)
     if relation.kind is Kinship.REORIENTABLE:
         note = (
             f"{pred.source} is stored as {pred.grid.orientation}, the ground truth as {gt.grid.orientation}; reoriented"
         )
-        return Placement(pred.on_grid_of(gt), gt, Method.REORIENTED, (note,))
+        return Placement(_on(gt.grid, pred.on_grid_of(gt)), gt, Method.REORIENTED, (note,))
     placed = _on_lattice(pred, gt)
     if placed is not None:
         return placed
@@ -92,6 +92,11 @@ def place(
     )
 
 
+def _on(grid: Grid, labels: LabelMap) -> LabelMap:
+    """Return the map on a grid that equals its own up to rounding, so that both maps have one and the same."""
+    return labels if labels.grid == grid else replace(labels, grid=grid)
+
+
 def _trusted(pred: LabelMap, gt: LabelMap) -> Placement:
     if pred.grid.shape != gt.grid.shape:
         raise ShapeMismatch(
@@ -100,7 +105,7 @@ def _trusted(pred: LabelMap, gt: LabelMap) -> Placement:
         )
     relation = pred.grid.relation_to(gt.grid)
     if relation.kind is Kinship.SAME:
-        return Placement(pred, gt, Method.SAME)
+        return Placement(_on(gt.grid, pred), gt, Method.SAME)
     note = f"trust_array: compared voxel by voxel, although {pred.source} lies elsewhere ({relation.words})"
     return Placement(replace(pred, grid=gt.grid, in_space=gt.in_space), gt, Method.TRUSTED, (note,))
 
@@ -173,20 +178,16 @@ def _on_lattice(pred: LabelMap, gt: LabelMap) -> Placement | None:
     meets = all(start < n and end > 0 for start, end, n in zip(lattice.offset, ends, gt.grid.shape, strict=True))
     if not meets and not (pred.partial or gt.partial):
         return None
-    grid = _grown(gt.grid, low, high, gt.source)
     offset = tuple(start - first for start, first in zip(lattice.offset, low, strict=True))
+    notes = [f"{pred.source} covers {_size(lattice.shape)} of the same lattice; placed without interpolation"]
+    gt = _extended(gt, low, high, notes)
     flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in lattice.flips)
     moved = tuple(layer.transpose(lattice.axes)[flips] for layer in pred.layers)
-    layers = tuple(_embedded(layer, offset, grid.shape) for layer in moved)
-    notes = [f"{pred.source} covers {_size(lattice.shape)} of the same lattice; placed without interpolation"]
+    layers = tuple(_embedded(layer, offset, gt.grid.shape) for layer in moved)
     lost = sum(int(np.count_nonzero(layer)) for layer in moved) - sum(int(np.count_nonzero(layer)) for layer in layers)
     if lost:
         notes.append(f"{lost} foreground voxels of {pred.source} lie outside of the ground truth's image; not counted")
-    if grid.shape != gt.grid.shape:
-        notes.append(f"{gt.source} stores a part of its image; extended to {_size(grid.shape)} to hold the prediction")
-        start = tuple(-first for first in low)
-        gt = replace(gt, layers=tuple(_embedded(layer, start, grid.shape) for layer in gt.layers), grid=grid)
-    return Placement(replace(pred, layers=layers, grid=grid, partial=False), gt, Method.PLACED, tuple(notes))
+    return Placement(replace(pred, layers=layers, grid=gt.grid, partial=False), gt, Method.PLACED, tuple(notes))
 
 
 def _grown(grid: Grid, low: list[int], high: list[int], source: str) -> Grid:
@@ -214,16 +215,36 @@ def _resampled(pred: LabelMap, gt: LabelMap) -> Placement:
         raise GridMismatch(
             f"{pred.source} is {pred.grid.ndim}-D, {gt.source} {gt.grid.ndim}-D; they cannot be compared."
         )
-    to_pred = np.linalg.inv(pred.grid.affine) @ gt.grid.affine
-    layers = tuple(_nearest(layer, to_pred, gt.grid.shape) for layer in pred.layers)
-    if not _boxes_meet(to_pred, gt.grid.shape, pred.grid.shape):
+    if not _boxes_meet(np.linalg.inv(pred.grid.affine) @ gt.grid.affine, gt.grid.shape, pred.grid.shape):
         words = pred.grid.relation_to(gt.grid).words
         raise GridMismatch(f"{pred.source} and {gt.source} share no voxel in space: {words}. Fix the affine.")
-    note = (
+    notes = [
         f"{pred.source} was resampled (nearest neighbour) from {pred.grid} to the ground truth's {gt.grid}; "
         "scores carry the error of that"
-    )
-    return Placement(replace(pred, layers=layers, grid=gt.grid, partial=False), gt, Method.RESAMPLED, (note,))
+    ]
+    if gt.partial:
+        gt = _extended_over(gt, pred.grid, notes)
+    to_pred = np.linalg.inv(pred.grid.affine) @ gt.grid.affine
+    layers = tuple(_nearest(layer, to_pred, gt.grid.shape) for layer in pred.layers)
+    placed = replace(pred, layers=layers, grid=gt.grid, partial=False)
+    return Placement(placed, gt, Method.RESAMPLED, tuple(notes))
+
+
+def _extended_over(gt: LabelMap, other: Grid, notes: list[str]) -> LabelMap:
+    """Return a partial ground truth on its own lattice, extended over every voxel centre of another grid."""
+    corners = Grid(other.shape, np.linalg.inv(gt.grid.affine) @ other.affine).corners()
+    low = [min(0, math.floor(n)) for n in corners.min(axis=0)]
+    high = [max(n, math.ceil(end) + 1) for n, end in zip(gt.grid.shape, corners.max(axis=0), strict=True)]
+    return _extended(gt, low, high, notes)
+
+
+def _extended(gt: LabelMap, low: list[int], high: list[int], notes: list[str]) -> LabelMap:
+    grid = _grown(gt.grid, low, high, gt.source)
+    if grid.shape == gt.grid.shape:
+        return gt
+    notes.append(f"{gt.source} stores a part of its image; extended to {_size(grid.shape)} to hold the prediction")
+    start = tuple(-first for first in low)
+    return replace(gt, layers=tuple(_embedded(layer, start, grid.shape) for layer in gt.layers), grid=grid)
 
 
 def _boxes_meet(to_pred: npt.NDArray[np.float64], shape: tuple[int, ...], pred_shape: tuple[int, ...]) -> bool:

@@ -15,7 +15,7 @@ from segauge.grid import Grid
 from segauge.io.dicom_files import looks_like_dicom, parser_failures, read_dataset
 from segauge.io.dicom_planes import OFF_PLACE, TILT_DEGREES, Plane, Vector, plane_of, position_of, tilt_degrees
 from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
-from segauge.io.streams import open_file
+from segauge.io.streams import list_folder, open_file
 
 _TAGS = [
     "SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID", "Modality", "ImageType",
@@ -71,7 +71,7 @@ def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits =
 
 def holds_series(folder: Path) -> bool:
     """Say whether a folder holds DICOM files directly."""
-    files = (path for path in sorted(folder.iterdir()) if path.is_file() and path.stat().st_size > 132)
+    files = (path for path in list_folder(folder) if path.is_file() and path.stat().st_size > 132)
     return any(_is_dicom(path) for _, path in zip(range(20), files, strict=False))
 
 
@@ -81,10 +81,7 @@ def _is_dicom(path: Path) -> bool:
 
 
 def _slices_in(folder: Path, series_uid: str | None, limits: Limits) -> tuple[list[_Slice], int]:
-    try:
-        paths = [path for path in sorted(folder.iterdir()) if path.is_file() and path.stat().st_size > 0]
-    except OSError as error:
-        raise UnreadableFile(f"{folder}: cannot be listed: {error.strerror}.") from error
+    paths = [path for path in list_folder(folder) if path.is_file() and path.stat().st_size > 0]
     if len(paths) > _MAX_FILES:
         raise IrregularSeries(
             f"{folder}: holds {len(paths)} files, more than a series has. Give the series' own folder."

@@ -12,6 +12,7 @@ from segauge.grid import Kinship
 from segauge.io.formats import identify, image_stem
 from segauge.io.layers import Block, foreground_box, stack_layers
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions
+from segauge.io.streams import list_folder
 from segauge.labelmap import LabelMap
 
 
@@ -45,11 +46,7 @@ def read_mask_folder(folder: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Re
 def mask_files(folder: Path) -> dict[str, Path]:
     """Return the image files of a folder by structure name, sorted; refuse two files of one name."""
     files: dict[str, Path] = {}
-    try:
-        entries = sorted(folder.iterdir())
-    except OSError as error:
-        raise UnreadableFile(f"{folder}: cannot be listed: {error.strerror}.") from error
-    for path in entries:
+    for path in list_folder(folder):
         name = image_stem(path.name)
         if name is None or path.name.startswith(".") or path.is_dir():
             continue

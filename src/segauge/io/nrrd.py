@@ -246,10 +246,9 @@ def _space_signs(header: NrrdHeader, ndim: int, source: str, notes: list[str]) -
         return np.array(_SPACES[space][:ndim], dtype=np.float64), True
     if space.endswith(("-time", "time")):
         raise UnreadableFile(f"{source}: lies in the space {space!r} with time; one volume is expected.")
-    notes.append(
-        f"its space {space or '(none)'} does not say where left and right are; taken as right-anterior-superior"
-    )
-    return np.ones(ndim), True
+    # ITK, and with it most writers, takes unnamed spaces for its own.
+    notes.append(f"its space {space or '(none)'} does not say where left is; taken as left-posterior-superior")
+    return np.array(_SPACES["lps"][:ndim], dtype=np.float64), True
 
 
 def _unit_factor(header: NrrdHeader, notes: list[str]) -> float:

@@ -16,7 +16,7 @@ from segauge.io.contours import Points, fill
 from segauge.io.dicom_files import parser_failures, read_dataset
 from segauge.io.layers import Block, stack_layers
 from segauge.io.limits import DEFAULT_LIMITS, Limits
-from segauge.io.reading import Reading, ReadOptions
+from segauge.io.reading import Reading, ReadOptions, SpacingSource
 from segauge.labelmap import LabelMap
 
 #: A contour lies in a plane of the grid if its points stray along the normal by at most this share of a slice.
@@ -170,8 +170,11 @@ def fill_regions(structures: StructureSet, rois: Sequence[Roi], grid: Grid, opti
         raise UnreadableFile(f"{structures.source}: region numbers start at 1. Export it again.")
     layers = stack_layers(filled, grid.shape, largest, structures.source, options.limits)
     names = {roi.number: roi.name or f"ROI {roi.number}" for roi in rois}
+    spacing_source = SpacingSource.HEADER
+    if options.spacing is not None:
+        grid, spacing_source = grid.with_spacing(options.spacing), SpacingSource.ARGUMENT
     labels = LabelMap(layers, grid, names, structures.source, frame_of_reference=structures.frame_of_reference)
-    return Reading(labels, "rtstruct", tuple(notes))
+    return Reading(labels, "rtstruct", tuple(notes), spacing_source)
 
 
 def _blocks(roi: Roi, grid: Grid, notes: list[str]) -> Iterator[Block]:

@@ -26,6 +26,7 @@ from segauge.io.rtstruct import (
     referenced_series,
     region_named,
 )
+from segauge.io.streams import list_folder
 from segauge.labelmap import LabelMap
 
 LabelSource = str | os.PathLike[str] | npt.NDArray[Any] | LabelMap
@@ -91,17 +92,16 @@ def load_mask(
     """Return one mask and its voxel edges in mm, one per array axis.
 
     `label` keeps the voxels of that label, by default every non-zero voxel. `spacing` replaces that of the file;
-    arrays and .npy files without one have 1 mm. From a DICOM-SEG comes the segment `segment_number`, with axes
-    (slice, row, column), unless `label` names another.
+    arrays and .npy files without one have 1 mm. From a DICOM-SEG comes the segment `segment_number`, whatever
+    `label` says, with axes (slice, row, column).
     """
-    reading = read_labels(source, spacing=None)
+    reading = read_labels(source)
     labels = reading.labels
     if reading.format == "dicom-seg":
-        wanted = segment_number if label is None else label
-        if wanted not in labels.names and wanted not in labels.labels():
+        if segment_number not in labels.names and segment_number not in labels.labels():
             known = ", ".join(f"{number} ({name})" for number, name in labels.names.items())
-            raise UnknownStructure(f"{labels.source}: has no segment {wanted}; it has {known}.")
-        mask = labels.mask(wanted).array.transpose(2, 1, 0)
+            raise UnknownStructure(f"{labels.source}: has no segment {segment_number}; it has {known}.")
+        mask = labels.mask(segment_number).array.transpose(2, 1, 0)
         edges = labels.grid.spacing[::-1]
     else:
         mask = _foreground(labels) if label is None else labels.mask(label).array
@@ -150,7 +150,7 @@ def _path(source: str | os.PathLike[str]) -> Path:
 
 
 def _read_folder(folder: Path, options: ReadOptions) -> Reading:
-    if not any(path.is_file() for path in folder.iterdir()):
+    if not any(path.is_file() for path in list_folder(folder)):
         raise UnreadableFile(f"{folder}: the folder holds no files.")
     if holds_series(folder):
         raise UnreadableFile(
@@ -168,7 +168,7 @@ def find_reference(path: Path, reference: Reference | None, limits: Limits) -> t
     if isinstance(reference, Grid):
         return reference, ""
     if isinstance(reference, LabelMap):
-        return reference.grid, reference.frame_of_reference
+        return _grid_in_space(reference)
     series_uids = referenced_series(path, limits)
     if reference is None:
         series = _series_beside(path, series_uids, limits)
@@ -177,7 +177,12 @@ def find_reference(path: Path, reference: Reference | None, limits: Limits) -> t
     if place.is_dir() and holds_series(place):
         series = _series_for(series_uids, place, limits)
         return series.grid, series.frame_of_reference
-    labels = read_labels(place, limits=limits).labels
+    return _grid_in_space(read_labels(place, limits=limits).labels)
+
+
+def _grid_in_space(labels: LabelMap) -> tuple[Grid, str]:
+    if not labels.in_space:
+        raise InvalidInput(f"{labels.source}: has no world space, so contours cannot be filled on its grid.")
     return labels.grid, labels.frame_of_reference
 
 
@@ -196,7 +201,7 @@ def _series_for(series_uids: tuple[str, ...], folder: Path, limits: Limits) -> S
 
 def _series_beside(path: Path, series_uids: tuple[str, ...], limits: Limits) -> Series | None:
     """Look for the referenced series in the file's folder and the folders in it."""
-    folders = [path.parent, *(entry for entry in sorted(path.parent.iterdir()) if entry.is_dir())]
+    folders = [path.parent, *(entry for entry in list_folder(path.parent) if entry.is_dir())]
     for folder in folders:
         for uid in series_uids:
             try:

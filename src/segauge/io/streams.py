@@ -51,6 +51,14 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
             raise UnreadableFile(f"{path}: reading failed: {_reason(error)}.") from error
 
 
+def list_folder(folder: Path) -> list[Path]:
+    """Return what a folder holds, sorted by name, or say why it cannot be listed."""
+    try:
+        return sorted(folder.iterdir())
+    except OSError as error:
+        raise UnreadableFile(f"{folder}: cannot be listed: {_reason(error)}.") from error
+
+
 def _reason(error: OSError | ValueError) -> str:
     """Return the words of the operating system alone, without number and repeated path."""
     return (error.strerror if isinstance(error, OSError) and error.strerror else str(error)).rstrip(".")
