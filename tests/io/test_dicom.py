@@ -116,7 +116,7 @@ def test_load_mask_of_a_segmentation(tmp_path):
     frames = [(1, [0, 0, 0], frame_mask()), (2, [0, 0, 2], frame_mask(1))]
     path = save(seg_dataset(tmp_path / "a.dcm", frames), tmp_path / "a.dcm")
     mask, spacing = load_mask(path, segment_number=2)
-    assert np.array_equal(mask, np.stack([np.zeros((7, 5), dtype=bool), frame_mask(1)]))
+    assert np.array_equal(mask, np.stack([frame_mask(1), np.zeros((7, 5), dtype=bool)]))
     assert spacing == pytest.approx((2.0, 1.1, 0.9))
     with pytest.raises(UnknownStructure, match=r"no segment 7; it has 1 \(organ 1\), 2 \(organ 2\)"):
         load_mask(path, segment_number=7)
@@ -291,3 +291,10 @@ def test_names_that_are_unknown_or_ambiguous(tmp_path):
         load_rtstruct(tmp_path / "ct", path, "c")
     with pytest.raises(UnknownStructure, match=r"2 regions are called 'b' \(numbers 2, 3\)"):
         load_rtstruct(tmp_path / "ct", path, "b")
+
+
+def test_contours_of_another_series_and_frame_are_refused(tmp_path):
+    write_series(tmp_path / "ct", even_positions(), SeriesInstanceUID="1.2.3.77", FrameOfReferenceUID="7.7")
+    path = rtstruct(tmp_path, ("a", closed(box(0, 1))))
+    with pytest.raises(GridMismatch, match=r"frame of reference 1\.2\.3\.5, the images in 7\.7"):
+        load_rtstruct(tmp_path / "ct", path, "a")

@@ -93,7 +93,7 @@ def load_mask(
 
     `label` keeps the voxels of that label, by default every non-zero voxel. `spacing` replaces that of the file;
     arrays and .npy files without one have 1 mm. From a DICOM-SEG comes the segment `segment_number`, whatever
-    `label` says, with axes (slice, row, column).
+    `label` says, with axes (slice, row, column) and slices descending along the normal, as highdicom orders them.
     """
     reading = read_labels(source)
     labels = reading.labels
@@ -101,7 +101,7 @@ def load_mask(
         if segment_number not in labels.names and segment_number not in labels.labels():
             known = ", ".join(f"{number} ({name})" for number, name in labels.names.items())
             raise UnknownStructure(f"{labels.source}: has no segment {segment_number}; it has {known}.")
-        mask = labels.mask(segment_number).array.transpose(2, 1, 0)
+        mask = labels.mask(segment_number).array.transpose(2, 1, 0)[::-1]
         edges = labels.grid.spacing[::-1]
     else:
         mask = _foreground(labels) if label is None else labels.mask(label).array
@@ -119,10 +119,15 @@ def load_rtstruct(
     """Return one region of an RTSTRUCT as a mask on its image series, and the voxel edges in mm.
 
     The axes are (row, column, slice), slices ascending along the normal. `spacing` replaces that of the series.
+    Contours that refer to this very series are filled also where they carry another frame of reference (some
+    writers invent one); contours of another frame of reference and another series are refused.
     """
     structures = read_structure_set(_path(rtstruct_path))
     series = _series_for(structures.series_uids, _path(series_dir), DEFAULT_LIMITS)
-    options = ReadOptions(grid=series.grid, frame_of_reference=series.frame_of_reference)
+    drawn_on_it = series.series_uid in structures.series_uids
+    options = ReadOptions(
+        grid=series.grid, frame_of_reference=series.frame_of_reference, any_frame_of_reference=drawn_on_it
+    )
     check_frame_of_reference(structures, options)
     region = region_named(structures, roi_name)
     reading = fill_regions(structures, [region], series.grid, options)
