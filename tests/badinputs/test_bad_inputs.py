@@ -1,13 +1,14 @@
 """Each bad input comes to what the catalog says: refused in words that help, or read with a note."""
 
 import re
+import zlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from segauge import errors
-from segauge.io import read_labels
+from segauge.io import read_labels, streams
 from segauge.io.dicom_series import read_series
 from tests.badinputs.catalog import CATALOG, BadInput, frame_mask
 from tests.badinputs.files import AFFINE, labels
@@ -31,6 +32,15 @@ def test_bad_input(bad, tmp_path):
         assert any(re.search(bad.noted, note) for note in reading.notes), reading.notes
     else:
         assert reading.notes == ()
+
+
+GZIPPED = [bad for bad in CATALOG if "gzip" in bad.name or bad.number in (4, 6)]
+
+
+@pytest.mark.parametrize("bad", GZIPPED, ids=lambda bad: bad.name)
+def test_gzip_without_the_accelerator(bad, tmp_path, monkeypatch):
+    monkeypatch.setattr(streams, "_zlib_module", lambda: zlib)
+    test_bad_input(bad, tmp_path)
 
 
 def test_the_catalog_covers_the_files():

@@ -69,6 +69,17 @@ def test_a_segmentation_is_placed_on_its_series(tmp_path):
     assert np.array_equal(placed.pred.layers[0] != 0, expected)
 
 
+def test_a_thickness_is_no_slice_distance(tmp_path):
+    frames = [(1, place, frame_mask()) for place in even_positions(3, distance=2.5)]
+    dataset = seg_dataset(tmp_path / "a.dcm", frames)
+    measures = dataset.SharedFunctionalGroupsSequence[0].PixelMeasuresSequence[0]
+    del measures.SpacingBetweenSlices
+    measures.SliceThickness = 1.25
+    got = read_labels(save(dataset, tmp_path / "a.dcm")).labels
+    assert got.grid.shape[2] == 3
+    assert got.grid.spacing[2] == pytest.approx(2.5)
+
+
 def test_oblique_segmentation(tmp_path):
     orientation, normal = oblique(25)
     places = [(np.array([5.0, -3, 8]) + normal * 2 * k).tolist() for k in range(3)]
@@ -246,6 +257,21 @@ def test_a_finer_grid_gets_slabs_and_a_gap_stays_a_gap(tmp_path):
     mask = read_labels(rtstruct(tmp_path, ("organ", contours)), reference=fine).labels.mask(1).array
     # Planes 2 mm apart stand for 2 mm each, from 1 mm below (included) to 1 mm above (excluded).
     assert np.flatnonzero(mask.any(axis=(0, 1))).tolist() == [1, 2, 3, 4, 7, 8]
+
+
+def test_on_their_own_images_contours_fill_their_own_slice_only(tmp_path):
+    write_series(tmp_path / "ct", even_positions(7))
+    contours = closed(*((np.array(box(1.0, 4.0, z=z)) - [10, 20, 0]).tolist() for z in (30.0, 36.0, 42.0)))
+    mask = read_labels(rtstruct(tmp_path, ("organ", contours))).labels.mask(1).array
+    assert np.flatnonzero(mask.any(axis=(0, 1))).tolist() == [0, 3, 6]
+
+
+def test_the_thinnest_region_says_how_thick_the_slices_were(tmp_path):
+    sparse = closed(*(box(2.5, 9.5, z=z) for z in (2.0, 8.0)))
+    dense = closed(*(box(12.5, 14.5, z=z) for z in (4.0, 6.0)))
+    fine = Grid((20, 20, 12), np.diag([-1.0, -1.0, 1.0, 1.0]))
+    mask = read_labels(rtstruct(tmp_path, ("a", sparse), ("b", dense)), reference=fine).labels.mask(1).array
+    assert np.flatnonzero(mask.any(axis=(0, 1))).tolist() == [1, 2, 7, 8]
 
 
 def test_a_coarser_grid_takes_the_nearest_plane(tmp_path):

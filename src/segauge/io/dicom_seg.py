@@ -90,9 +90,11 @@ def _header(dataset: Any, source: str, notes: list[str]) -> _Header:
         )
         positions.append(position_of(position.get("ImagePositionPatient"), where))
         segments.append(0 if kind == "LABELMAP" else _segment_number(groups[k], shared, where))
-        distances.append(measures.get("SpacingBetweenSlices") or measures.get("SliceThickness"))
+        distances.append((measures.get("SpacingBetweenSlices"), measures.get("SliceThickness")))
     plane = _common_plane(planes, dataset, source)
-    stated = next((float(distance) for distance in distances if distance), None)
+    # The thickness is no distance: slices may overlap or leave gaps. It serves where there is a single slice only.
+    several = len({round(float(position @ plane.normal), 3) for position in positions}) > 1
+    stated = next((float(d) for pair in distances for d in (pair[:1] if several else pair) if d), None)
     return _Header(kind, plane, tuple(segments), tuple(positions), stated, _names(dataset, source))
 
 

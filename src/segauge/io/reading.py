@@ -35,22 +35,30 @@ class Reading:
 
 
 @dataclass(frozen=True)
+class ReferenceGrid:
+    """The grid that contours are filled on, its frame of reference, and whether it is their own image series."""
+
+    grid: Grid
+    frame_of_reference: str = ""
+    is_series: bool = False
+
+
+@dataclass(frozen=True)
 class ReadOptions:
     """How a file is to be taken.
 
     `spacing`: voxel edges in mm that replace those of the file, one per array axis. `threshold`: probabilities and
     fractions of at least this value count as foreground. `frame`: which volume of a time series, from 0.
-    `nan`: "refuse" NaN and infinite voxels, or take them as "background". `grid`: the grid that contours are filled
-    on. `frame_of_reference`: that grid's coordinate system; `any_frame_of_reference` lets contours of another one
-    through. `array_key`: which array of an .npz file.
+    `nan`: "refuse" NaN and infinite voxels, or take them as "background". `reference`: the grid that contours are
+    filled on; `any_frame_of_reference` lets contours of another coordinate system through. `array_key`: which array
+    of an .npz file.
     """
 
     spacing: float | tuple[float, ...] | None = None
     threshold: float | None = None
     frame: int | None = None
     nan: Literal["refuse", "background"] = "refuse"
-    grid: Grid | None = None
-    frame_of_reference: str = ""
+    reference: ReferenceGrid | None = None
     any_frame_of_reference: bool = False
     array_key: str | None = None
     limits: Limits = field(default=DEFAULT_LIMITS)

@@ -16,7 +16,7 @@ from segauge.io.contours import Points, fill
 from segauge.io.dicom_files import parser_failures, read_dataset
 from segauge.io.layers import Block, stack_layers
 from segauge.io.limits import DEFAULT_LIMITS, Limits
-from segauge.io.reading import Reading, ReadOptions, SpacingSource
+from segauge.io.reading import Reading, ReadOptions, ReferenceGrid, SpacingSource
 from segauge.labelmap import LabelMap
 
 #: A contour lies in a plane of the grid if its points stray along the normal by at most this share of a slice.
@@ -24,6 +24,9 @@ _FLAT = 0.2
 
 #: Planes closer than this share of a slice are one plane.
 _ONE_PLANE = 0.05
+
+#: Slice distances lie between these, in mm; planes closer are one plane, planes further apart skip slices.
+_LEAST_DISTANCE, _LARGEST_DISTANCE = 0.05, 10.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,18 +124,18 @@ def _contour_data(entry: Any) -> Points:
 def read_rtstruct(path: Path, dataset: Any, options: ReadOptions) -> Reading:
     """Fill every region on `options.grid`; labels are region numbers."""
     structures = read_structure_set(path, options.limits, dataset)
-    if options.grid is None:
+    if options.reference is None:
         raise InvalidInput(
             f"{path}: contours need a grid to be filled on. "
             "Pass reference= the folder of the images they were drawn on, or the ground truth."
         )
     check_frame_of_reference(structures, options)
-    return fill_regions(structures, structures.rois, options.grid, options)
+    return fill_regions(structures, structures.rois, options.reference, options)
 
 
 def check_frame_of_reference(structures: StructureSet, options: ReadOptions) -> None:
     """Refuse to fill contours on images of another coordinate system, unless that was asked for."""
-    one, other = structures.frame_of_reference, options.frame_of_reference
+    one, other = structures.frame_of_reference, options.reference.frame_of_reference if options.reference else ""
     if one and other and one != other and not options.any_frame_of_reference:
         raise GridMismatch(
             f"{structures.source}: its contours lie in the frame of reference {one}, the images in {other}. "
@@ -154,8 +157,11 @@ def region_named(structures: StructureSet, name: str) -> Roi:
     return found[0]
 
 
-def fill_regions(structures: StructureSet, rois: Sequence[Roi], grid: Grid, options: ReadOptions) -> Reading:
+def fill_regions(
+    structures: StructureSet, rois: Sequence[Roi], reference: ReferenceGrid, options: ReadOptions
+) -> Reading:
     """Fill the given regions on a grid; what could not be used is told in the notes."""
+    grid = reference.grid
     if grid.ndim != 3:
         raise InvalidInput(f"{structures.source}: contours are filled on a 3-D grid, got a {grid.ndim}-D one.")
     if not rois:
@@ -164,7 +170,8 @@ def fill_regions(structures: StructureSet, rois: Sequence[Roi], grid: Grid, opti
     repeated = sorted(name for name, count in Counter(roi.name for roi in rois).items() if count > 1)
     if repeated:
         notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
-    filled = ((roi.number, list(_blocks(roi, grid, notes))) for roi in rois)
+    slab_mm = 0.0 if reference.is_series else _plane_distance(structures.rois)
+    filled = ((roi.number, list(_blocks(roi, grid, slab_mm, notes))) for roi in rois)
     largest = max(roi.number for roi in rois)
     if min(roi.number for roi in rois) < 1:
         raise UnreadableFile(f"{structures.source}: region numbers start at 1. Export it again.")
@@ -177,7 +184,35 @@ def fill_regions(structures: StructureSet, rois: Sequence[Roi], grid: Grid, opti
     return Reading(labels, "rtstruct", tuple(notes), spacing_source)
 
 
-def _blocks(roi: Roi, grid: Grid, notes: list[str]) -> Iterator[Block]:
+def _plane_distance(rois: Sequence[Roi]) -> float:
+    """Return the smallest distance in mm between parallel contour planes of one region, over all regions.
+
+    It stands for the slice distance of the images that the contours were drawn on. 0 if there is none, or none that
+    a slice distance could be.
+    """
+    gaps = [gap for roi in rois for gap in np.diff(_plane_heights(roi)).tolist() if gap > _LEAST_DISTANCE]
+    smallest: float = min(gaps, default=0.0)
+    return smallest if smallest <= _LARGEST_DISTANCE else 0.0
+
+
+def _plane_heights(roi: Roi) -> list[float]:
+    """Return where the contours parallel to the first one lie along its normal, in mm, ascending."""
+    planes = [
+        contour.points for contour in roi.contours if contour.kind.startswith("CLOSED") and len(contour.points) > 2
+    ]
+    normals = [_normal(points) for points in planes]
+    parallel = [points for points, normal in zip(planes, normals, strict=True) if abs(normal @ normals[0]) > 0.999]
+    return sorted(float(points[0] @ normals[0]) for points in parallel)
+
+
+def _normal(points: Points) -> Points:
+    """Return the unit normal of a closed contour (of length 0 if it encloses nothing), whichever way it is drawn."""
+    around = points - points[0]
+    normal: Points = np.cross(around, np.roll(around, -1, axis=0)).sum(axis=0)
+    return normal / (float(np.linalg.norm(normal)) or 1.0)
+
+
+def _blocks(roi: Roi, grid: Grid, slab_mm: float, notes: list[str]) -> Iterator[Block]:
     """Yield the filled slices of one region."""
     who = f"region {roi.number} ({roi.name})"
     usable = _usable(roi, who, notes)
@@ -192,7 +227,8 @@ def _blocks(roi: Roi, grid: Grid, notes: list[str]) -> Iterator[Block]:
     flat = [points for points in indexed if float(np.ptp(points[:, axis])) <= _FLAT]
     if len(flat) < len(indexed):
         notes.append(f"{who}: {len(indexed) - len(flat)} contours do not lie in a plane of the grid; they were dropped")
-    yield from _fill_planes(flat, axis, grid, who, notes)
+    if flat:
+        yield from _fill_planes(flat, axis, grid, slab_mm / grid.spacing[axis], who, notes)
 
 
 def _usable(roi: Roi, who: str, notes: list[str]) -> list[Contour]:
@@ -221,18 +257,23 @@ def _slice_axis(indexed: Sequence[Points], who: str, notes: list[str]) -> int | 
     return best
 
 
-def _fill_planes(flat: Sequence[Points], axis: int, grid: Grid, who: str, notes: list[str]) -> Iterator[Block]:
-    """Give each slice the contour plane nearest to it, within half the distance of the planes, and fill it.
+def _fill_planes(
+    flat: Sequence[Points], axis: int, grid: Grid, slab: float, who: str, notes: list[str]
+) -> Iterator[Block]:
+    """Give each slice the contour plane nearest to it, within half a slice or half a slab, and fill it.
 
-    Contours as far apart as the slices fill their own slice. On a finer grid a plane stands for the slab around it;
-    on a coarser one the nearest plane is taken. A slice further from any plane than that stays empty.
+    On the images they were drawn on, contours fill their own slice and nothing else. On a finer grid a plane stands
+    for the slab around it, as thick as those slices were (`slab`, in slices of this grid); on a coarser one the
+    nearest plane is taken. A slice further from any plane than that stays empty.
     """
     heights = np.array([float(points[:, axis].mean()) for points in flat])
     order = np.argsort(heights, kind="stable")
     plane_of = np.zeros(len(flat), dtype=np.int64)
     plane_of[order] = np.cumsum(np.diff(heights[order], prepend=heights[order[0]]) > _ONE_PLANE)
     planes = np.array([heights[plane_of == k].mean() for k in range(int(plane_of.max()) + 1)])
-    reach = max(1.0, float(np.diff(planes).min()) if len(planes) > 1 else 1.0) / 2
+    reach = max(1.0, slab) / 2
+    if slab > 1.01:
+        notes.append(f"{who}: contour planes {slab * grid.spacing[axis]:.3g} mm apart fill the slices around them")
     in_plane = [k for k in range(3) if k != axis]
     size = (grid.shape[in_plane[0]], grid.shape[in_plane[1]])
     beyond = sum(bool(np.any((p[:, in_plane] < -0.5) | (p[:, in_plane] > np.subtract(size, 0.5)))) for p in flat)

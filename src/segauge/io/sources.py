@@ -18,7 +18,7 @@ from segauge.io.dicom_series import Series, holds_series, read_series
 from segauge.io.folders import read_mask_folder
 from segauge.io.formats import identify
 from segauge.io.limits import DEFAULT_LIMITS, Limits
-from segauge.io.reading import Reading, ReadOptions
+from segauge.io.reading import Reading, ReadOptions, ReferenceGrid
 from segauge.io.rtstruct import (
     check_frame_of_reference,
     fill_regions,
@@ -78,7 +78,7 @@ def read_labels(
     if entry.key == "dicom" and dicom_kind(path, limits) == "rtstruct":
         found = find_reference(path, reference, limits)
         if found is not None:
-            options = replace(options, grid=found[0], frame_of_reference=found[1])
+            options = replace(options, reference=found)
     return entry.read(path, options)
 
 
@@ -125,12 +125,10 @@ def load_rtstruct(
     structures = read_structure_set(_path(rtstruct_path))
     series = _series_for(structures.series_uids, _path(series_dir), DEFAULT_LIMITS)
     drawn_on_it = series.series_uid in structures.series_uids
-    options = ReadOptions(
-        grid=series.grid, frame_of_reference=series.frame_of_reference, any_frame_of_reference=drawn_on_it
-    )
+    options = ReadOptions(reference=_series_grid(series), any_frame_of_reference=drawn_on_it)
     check_frame_of_reference(structures, options)
     region = region_named(structures, roi_name)
-    reading = fill_regions(structures, [region], series.grid, options)
+    reading = fill_regions(structures, [region], _series_grid(series), options)
     mask = reading.labels.mask(region.number).array.transpose(1, 0, 2)
     columns, rows, slices = series.grid.spacing
     return mask, (rows, columns, slices) if spacing is None else normalize_spacing(spacing, 3)
@@ -165,30 +163,33 @@ def _read_folder(folder: Path, options: ReadOptions) -> Reading:
     return read_mask_folder(folder, options)
 
 
-def find_reference(path: Path, reference: Reference | None, limits: Limits) -> tuple[Grid, str] | None:
-    """Return the grid that the contours of an RTSTRUCT file are to be filled on, and its frame of reference.
+def find_reference(path: Path, reference: Reference | None, limits: Limits) -> ReferenceGrid | None:
+    """Return the grid that the contours of an RTSTRUCT file are to be filled on.
 
     None if `reference` is None and the referenced series is not beside the file.
     """
     if isinstance(reference, Grid):
-        return reference, ""
+        return ReferenceGrid(reference)
     if isinstance(reference, LabelMap):
         return _grid_in_space(reference)
     series_uids = referenced_series(path, limits)
     if reference is None:
         series = _series_beside(path, series_uids, limits)
-        return None if series is None else (series.grid, series.frame_of_reference)
+        return None if series is None else _series_grid(series)
     place = _path(reference)
     if place.is_dir() and holds_series(place):
-        series = _series_for(series_uids, place, limits)
-        return series.grid, series.frame_of_reference
+        return _series_grid(_series_for(series_uids, place, limits))
     return _grid_in_space(read_labels(place, limits=limits).labels)
 
 
-def _grid_in_space(labels: LabelMap) -> tuple[Grid, str]:
+def _series_grid(series: Series) -> ReferenceGrid:
+    return ReferenceGrid(series.grid, series.frame_of_reference, is_series=True)
+
+
+def _grid_in_space(labels: LabelMap) -> ReferenceGrid:
     if not labels.in_space:
         raise InvalidInput(f"{labels.source}: has no world space, so contours cannot be filled on its grid.")
-    return labels.grid, labels.frame_of_reference
+    return ReferenceGrid(labels.grid, labels.frame_of_reference)
 
 
 def _series_for(series_uids: tuple[str, ...], folder: Path, limits: Limits) -> Series:
