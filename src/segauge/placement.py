@@ -86,9 +86,10 @@ def place(
         return placed
     if resample == "nearest":
         return _resampled(pred, gt)
+    trust = ", or trust_array=True to compare voxel by voxel" if pred.grid.shape == gt.grid.shape else ""
     raise GridMismatch(
-        f"{pred.source} does not lie on the grid of {gt.source}: {relation.words}. Fix the affine, pass "
-        "resample='nearest' if both show the same space, or trust_array=True to compare voxel by voxel."
+        f"{pred.source} does not lie on the grid of {gt.source}: {relation.words}. Fix the affine, or pass "
+        f"resample='nearest' if both show the same space{trust}."
     )
 
 

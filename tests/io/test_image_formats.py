@@ -302,3 +302,37 @@ def test_floats_are_never_held_as_a_whole(tmp_path):
     assert np.array_equal(got.layers[0], array)
     # The labels take 2 MB, one piece of the stream and its copies some MiB more; the floats would take 16 MB.
     assert peak < 12_000_000
+
+
+def four_axes(path, array):
+    if path.suffix == ".nii":
+        path.write_bytes(nifti_bytes(array))
+    elif path.suffix == ".npy":
+        np.save(path, np.moveaxis(array, -1, 0))
+    elif path.suffix == ".mha":
+        path.write_bytes(metaimage_bytes(array, {"TransformMatrix": "1 0 0 0 0 1 0 0 0 0 1 0 0 0 0 1",
+                                                 "Offset": "0 0 0 0", "ElementSpacing": "1 1 1 1"}))  # fmt: skip
+    else:
+        directions = "(1,0,0) (0,1,0) (0,0,1) none"
+        path.write_bytes(nrrd_bytes(array, {"space directions": directions, "kinds": "domain domain domain list"}))
+
+
+@pytest.mark.parametrize("suffix", [".nii", ".npy", ".mha", ".nrrd"])
+def test_volumes_are_channels_or_frames_in_every_format(tmp_path, suffix):
+    path = tmp_path / f"a{suffix}"
+    four_axes(path, np.stack([labels() == k for k in range(4)], axis=-1).astype(np.uint8))
+    assert np.array_equal(read_labels(path).labels.layers[0], labels())
+    four_axes(path, np.stack([labels(), labels() * 2], axis=-1))
+    with pytest.raises(UnreadableFile, match="frame="):
+        read_labels(path)
+    assert np.array_equal(read_labels(path, frame=1).labels.layers[0], labels() * 2)
+    with pytest.raises(UnreadableFile, match="has frames 0 to 1, frame 2 was asked for"):
+        read_labels(path, frame=2)
+
+
+def test_options_are_checked(tmp_path):
+    (tmp_path / "a.nii").write_bytes(nifti_bytes(labels()))
+    with pytest.raises(ValueError, match="nan: expected"):
+        read_labels(tmp_path / "a.nii", nan="ignore")
+    with pytest.raises(ValueError, match="threshold: expected"):
+        read_labels(tmp_path / "a.nii", threshold=float("nan"))

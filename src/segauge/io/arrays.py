@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import split_channels
+from segauge.io.layers import choose_volume
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import ByteStream, open_file, read_exactly, stored_size
@@ -180,7 +180,8 @@ def _reading(
 ) -> Reading:
     layers: tuple[LabelArray, ...] = (array,)
     if array.ndim == 4:
-        layers, channel_notes = _channels(array, source, options)
+        # Training frameworks put channels first.
+        layers, channel_notes = choose_volume(array, 0, source, options)
         notes.extend(channel_notes)
     if layers[0].ndim not in (2, 3):
         raise UnreadableFile(f"{source}: has the shape {array.shape}, expected an image with 2 or 3 axes.")
@@ -192,19 +193,6 @@ def _reading(
     if not in_space:
         notes.append("the file has no world space: it pairs by shape alone")
     return Reading(LabelMap(layers, grid, geometry.names or {}, source, in_space), key, tuple(notes), spacing_source)
-
-
-def _channels(array: LabelArray, source: str, options: ReadOptions) -> tuple[tuple[LabelArray, ...], tuple[str, ...]]:
-    """Take the first axis as channels, as training frameworks write them, or one frame of it."""
-    if options.frame is not None:
-        if not 0 <= options.frame < array.shape[0]:
-            raise UnreadableFile(
-                f"{source}: has frames 0 to {array.shape[0] - 1}, frame {options.frame} was asked for."
-            )
-        return (array[options.frame],), (f"frame {options.frame} of {array.shape[0]} (first axis) was taken",)
-    if array.shape[0] == 1:
-        return (array[0],), ("the first axis of length 1 was dropped",)
-    return split_channels(array, 0, source, options.limits)
 
 
 def _grid(

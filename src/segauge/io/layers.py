@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from segauge.errors import FileTooLarge, UnreadableFile
 from segauge.io.limits import Limits, check_dimensions
+from segauge.io.reading import ReadOptions
 from segauge.labelmap import LabelArray
 
 
@@ -65,6 +66,26 @@ def stack_layers(
 
 def _touches(layer: LabelArray, blocks: Sequence[Block]) -> bool:
     return any(bool(np.any(layer[block.where][block.mask])) for block in blocks)
+
+
+def choose_volume(
+    array: LabelArray, axis: int, source: str, options: ReadOptions, *, is_time: bool = False
+) -> tuple[tuple[LabelArray, ...], tuple[str, ...]]:
+    """Return the layers and notes of an image whose `axis` counts volumes: one frame, or one-hot channels.
+
+    `options.frame` chooses a frame. A single volume is taken as it is. A declared time axis without a chosen frame is
+    refused; otherwise the volumes must be one-hot.
+    """
+    count = array.shape[axis]
+    if options.frame is not None:
+        if not 0 <= options.frame < count:
+            raise UnreadableFile(f"{source}: has frames 0 to {count - 1}, frame {options.frame} was asked for.")
+        return (np.moveaxis(array, axis, 0)[options.frame],), (f"frame {options.frame} of {count} was taken",)
+    if count == 1:
+        return (np.moveaxis(array, axis, 0)[0],), ("an extra axis of length 1 was dropped",)
+    if is_time:
+        raise UnreadableFile(f"{source}: is a time series of {count} volumes. Pass frame= (from 0) to choose one.")
+    return split_channels(array, axis, source, options.limits)
 
 
 def split_channels(

@@ -10,7 +10,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import split_channels
+from segauge.io.layers import choose_volume
 from segauge.io.limits import check_dimensions
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import open_file
@@ -111,19 +111,14 @@ def _data_files(path: Path, named: str) -> tuple[Path, ...] | None:
 
 
 def _layers(array: LabelArray, source: str, options: ReadOptions, notes: list[str]) -> tuple[LabelArray, ...]:
-    """Return the layers of an array whose first axis counts channels and whose fifth, if any, must be 1."""
-    if array.ndim == 5:
-        if array.shape[4] != 1 and options.frame is None:
-            raise UnreadableFile(f"{source}: holds {array.shape[4]} volumes. Pass frame= (from 0) to choose one.")
-        frame = options.frame or 0
-        if not 0 <= frame < array.shape[4]:
-            raise UnreadableFile(f"{source}: has frames 0 to {array.shape[4] - 1}, frame {frame} was asked for.")
-        notes.append(f"volume {frame} of {array.shape[4]} along the fourth axis was taken")
-        array = array[..., frame]
-    if array.shape[0] == 1:
+    """Return the layers of an array whose first axis counts channels, or whose fifth counts volumes."""
+    if array.ndim == 5 and array.shape[0] > 1:
+        raise UnreadableFile(f"{source}: has both channels and a fourth axis, expected one image.")
+    if array.ndim < 5 and array.shape[0] == 1:
         return (array[0],)
-    layers, channel_notes = split_channels(array, 0, source, options.limits)
-    notes.extend(channel_notes)
+    axis = 3 if array.ndim == 5 else 0
+    layers, volume_notes = choose_volume(array[0] if array.ndim == 5 else array, axis, source, options)
+    notes.extend(volume_notes)
     return layers
 
 

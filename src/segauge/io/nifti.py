@@ -11,7 +11,7 @@ import numpy as np
 
 from segauge.errors import UnreadableFile
 from segauge.io.label_tables import names_in_extensions
-from segauge.io.layers import split_channels
+from segauge.io.layers import choose_volume
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
 from segauge.io.nifti_space import Space, space_of
@@ -158,24 +158,10 @@ def _layers(
     array = flat.reshape(shape, order="F")
     layers: tuple[LabelArray, ...] = (array,)
     if len(shape) == 4:
-        layers, channel_notes = choose_volume(array, header.has_time(), source, options)
+        layers, channel_notes = choose_volume(array, 3, source, options, is_time=header.has_time())
         notes.extend(channel_notes)
     elif options.frame not in (None, 0):
         raise UnreadableFile(f"{source}: frame {options.frame} was asked for, but the file holds one volume only.")
     space = space_of(header, layers[0].shape, options.spacing)
     notes.extend(space.notes)
     return layers, space
-
-
-def choose_volume(
-    array: LabelArray, is_time: bool, source: str, options: ReadOptions
-) -> tuple[tuple[LabelArray, ...], tuple[str, ...]]:
-    """Return one frame of a 4-D image, or its channels as layers where it is one-hot; the last axis counts them."""
-    count = array.shape[-1]
-    if options.frame is not None:
-        if not 0 <= options.frame < count:
-            raise UnreadableFile(f"{source}: has frames 0 to {count - 1}, frame {options.frame} was asked for.")
-        return (array[..., options.frame],), (f"frame {options.frame} of {count} was taken",)
-    if is_time:
-        raise UnreadableFile(f"{source}: is a time series of {count} volumes. Pass frame= (from 0) to choose one.")
-    return split_channels(array, array.ndim - 1, source, options.limits)

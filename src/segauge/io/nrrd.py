@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import split_channels
+from segauge.io.layers import choose_volume
 from segauge.io.limits import check_dimensions
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.slicer import segments_as_layers
@@ -190,9 +190,7 @@ def _layers(
         return segments_as_layers(layers, header.keys, source, notes)
     if channel_axis is None:
         return (array,), {}
-    if array.shape[channel_axis] == 1:
-        return (np.take(array, 0, axis=channel_axis),), {}
-    layers, channel_notes = split_channels(array, channel_axis, source, options.limits)
+    layers, channel_notes = choose_volume(array, channel_axis, source, options)
     notes.extend(channel_notes)
     return layers, {}
 

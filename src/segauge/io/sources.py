@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -58,6 +59,10 @@ def read_labels(
         MissingExtra: if an optional dependency is missing; the message names the extra.
 
     """
+    if nan not in ("refuse", "background"):
+        raise InvalidInput(f"nan: expected 'refuse' or 'background', got {nan!r}.")
+    if threshold is not None and not math.isfinite(threshold):
+        raise InvalidInput(f"threshold: expected a finite number, got {threshold!r}.")
     options = ReadOptions(
         spacing if spacing is None or isinstance(spacing, (int, float)) else tuple(spacing),
         threshold,
