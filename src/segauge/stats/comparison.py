@@ -18,7 +18,7 @@ from segauge.stats.estimation import bootstrap_ci
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.multiplicity import CORRECTIONS, step_down
-from segauge.stats.paired_tests import paired_t, sign_flip, signed_rank_direction, wilcoxon
+from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks, wilcoxon
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.scales import Scale
 
@@ -176,7 +176,11 @@ def _turned(pair: PairResult) -> PairResult:
 
 @dataclass(frozen=True, eq=False)
 class PairStatistics:
-    """Differences of all pairs of models and their resamples: what comparisons and rank sets are made of."""
+    """Differences of all pairs of models and their resamples: what comparisons and rank sets are made of.
+
+    `statistics` and `resampled` are the absolute t statistics of the pairs, observed and per resample;
+    `model_shifts` are the models' resampled means minus their means, from the same resamples.
+    """
 
     first: npt.NDArray[np.intp]
     second: npt.NDArray[np.intp]
@@ -185,6 +189,7 @@ class PairStatistics:
     statistics: Floats
     resampled: Floats
     regularisation: float
+    model_shifts: Floats
 
     @property
     def errors(self) -> Floats:
@@ -204,10 +209,21 @@ def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regular
     sample = Sample.of(differences, matrix.cluster_numbers())
     errors = sample.standard_errors
     regularisation = float(np.median(errors)) if regularised and len(matrix.models) > 2 else 0.0
-    shift, error = sample.resampled(n_resamples, stream(seed, "cases"))
-    resampled = _ratio(np.abs(shift), error + regularisation)
+    both = Sample.of(np.hstack([differences, matrix.values]), matrix.cluster_numbers())
+    shift, error = both.resampled(n_resamples, stream(seed, "cases"))
+    count = first.size
+    resampled = _ratio(np.abs(shift[:, :count]), error[:, :count] + regularisation)
     statistics = _ratio(np.abs(sample.means), errors + regularisation)
-    return PairStatistics(first, second, differences, sample, statistics, np.asfortranarray(resampled), regularisation)
+    return PairStatistics(
+        first,
+        second,
+        differences,
+        sample,
+        statistics,
+        np.asfortranarray(resampled),
+        regularisation,
+        shift[:, count:].copy(),
+    )
 
 
 def _ratio(shift: Floats, error: Floats) -> Floats:
@@ -259,6 +275,21 @@ def compare(
             f'method={method!r} takes cases for independent; with clusters use "max-t" or "bootstrap-t".'
         )
     pairs = pair_statistics(matrix, n_resamples, seed, regularised=method == "max-t")
+    return compared(matrix, pairs, level, margin, n_resamples, seed, method=method, correction=correction)
+
+
+def compared(
+    matrix: ScoreMatrix,
+    pairs: PairStatistics,
+    level: float,
+    margin: float | None,
+    n_resamples: int,
+    seed: int,
+    *,
+    method: str = "max-t",
+    correction: str | None = None,
+) -> Comparison:
+    """Return the comparison of all pairs from their resampled statistics."""
     chosen = "step-down" if method == "max-t" else correction or "holm"
     tested = _tested(pairs, method, chosen, level, n_resamples, seed)
     results = tuple(_pair_result(matrix, pairs, tested, k, level, margin) for k in range(pairs.first.size))
@@ -320,7 +351,8 @@ def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n
     if method == "percentile":
         return _Tested(low, high, None, direction)
     if method == "wilcoxon":
-        direction = signed_rank_direction(pairs.differences)
+        # Wilcoxon speaks of the side with the larger ranks, which need not be that of the mean.
+        direction = np.sign([signed_ranks(column).excess for column in pairs.differences.T])
         return _Tested(low, high, adjust(wilcoxon(pairs.differences)), direction)
     flipped = method == "sign-flip"
     p = sign_flip(pairs.differences, n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample)

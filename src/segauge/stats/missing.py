@@ -73,6 +73,8 @@ class MissingPolicy:
 
 AUTO = MissingPolicy()
 
+_FAILURES = frozenset(status for status in Status if status.is_failure)
+
 
 @dataclass(frozen=True)
 class Resolved:
@@ -97,7 +99,7 @@ def resolve(
     decided = policy.for_scale(scale)
     column = table.column(structure, metric)
     states = table.status[:, table.structures.index(structure)]
-    failures = np.array([Status(state).is_failure for state in states], dtype=bool)
+    failures = np.array([state in _FAILURES for state in states], dtype=bool)
     absent = np.array([state == Status.ABSENT for state in states], dtype=bool)
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     for i in np.flatnonzero(failures & np.isnan(values)):

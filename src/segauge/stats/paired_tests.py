@@ -6,6 +6,8 @@ typical case, and rejects with equal means too (20 % of the time at 20 cases, 58
 
 from __future__ import annotations
 
+import math
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -36,34 +38,53 @@ def wilcoxon(
     `exact=None` counts the distribution out for up to 50 differences without ties, and otherwise takes the normal
     approximation (with the variance corrected for ties; `correction` subtracts half a rank for continuity).
     """
-    return np.array([_wilcoxon(column, alternative, exact, correction) for column in differences.T])
+    sums = [signed_ranks(column) for column in differences.T]
+    return np.array(
+        [
+            _exact_tail(found.positive, found.n, alternative)
+            if exact or (exact is None and found.is_plain and found.n <= EXACT_WILCOXON)
+            else _normal_tail(found, alternative, correction)
+            for found in sums
+        ]
+    )
 
 
-def signed_rank_direction(differences: Floats) -> Floats:
-    """Return 1 where the positive ranks outweigh the negative ones, -1 where they do not, 0 where they are equal.
+@dataclass(frozen=True)
+class SignedRanks:
+    """Sum of the ranks of the positive differences, number of differences that are not 0, and what ties take away.
 
-    Wilcoxon's test speaks of this direction, which need not be that of the mean.
+    `is_plain` is True where there are neither ties nor zeros.
     """
-    return np.array([_direction(column[np.isfinite(column) & (column != 0)]) for column in differences.T])
+
+    positive: float
+    n: int
+    ties: float
+    is_plain: bool
+
+    @property
+    def excess(self) -> float:
+        """The sum minus what it is on average without a difference."""
+        return self.positive - self.n * (self.n + 1) / 4.0
 
 
-def _direction(values: Floats) -> float:
-    _, inverse, ties = np.unique(np.abs(values), return_inverse=True, return_counts=True)
+def signed_ranks(column: Floats) -> SignedRanks:
+    """Rank the absolute differences of one pair; zero and NaN differences are left out."""
+    finite = column[np.isfinite(column)]
+    values = finite[finite != 0]
+    distinct, inverse, ties = np.unique(np.abs(values), return_inverse=True, return_counts=True)
     ranks = (np.cumsum(ties) - (ties - 1) / 2.0)[inverse]
-    return float(np.sign((np.sign(values) * ranks).sum()))
+    plain = distinct.size == finite.size
+    return SignedRanks(float(ranks[values > 0].sum()), values.size, float((ties**3 - ties).sum()), plain)
 
 
-def _wilcoxon(column: Floats, alternative: Alternative, exact: bool | None, correction: bool) -> float:
-    values = column[np.isfinite(column) & (column != 0)]
-    n = values.size
-    if n == 0:
-        return 1.0
-    size, inverse, ties = np.unique(np.abs(values), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2.0)[inverse]
-    positive = float(ranks[values > 0].sum())
-    if exact or (exact is None and n <= EXACT_WILCOXON and size.size == n and n == np.isfinite(column).sum()):
-        return _exact_tail(positive, n, alternative)
-    return _normal_tail(positive, n, float((ties**3 - ties).sum()), alternative, correction)
+def one_sided_wilcoxon(differences: Floats) -> tuple[Floats, Floats]:
+    """Return the p-values that differences are greater, and that they are less, than 0.
+
+    Normal approximation with continuity correction, as in R's `wilcox.test(exact=FALSE)`.
+    """
+    sums = [signed_ranks(column) for column in differences.T]
+    up = np.array([_normal_tail(found, "greater", True) for found in sums])
+    return up, np.array([_normal_tail(found, "less", True) for found in sums])
 
 
 def _exact_tail(positive: float, n: int, alternative: Alternative) -> float:
@@ -78,14 +99,22 @@ def _exact_tail(positive: float, n: int, alternative: Alternative) -> float:
     return {"greater": greater, "less": less, "two-sided": min(2.0 * min(greater, less), 1.0)}[alternative]
 
 
-def _normal_tail(positive: float, n: int, ties: float, alternative: Alternative, correction: bool) -> float:
-    from scipy.special import ndtr
+def _normal_tail(found: SignedRanks, alternative: Alternative, correction: bool) -> float:
+    if found.n == 0:
+        return 1.0
+    n = found.n
+    deviation = math.sqrt(n * (n + 1) * (2 * n + 1) / 24.0 - found.ties / 48.0)
+    step = 0.0
+    if correction:
+        step = {"two-sided": math.copysign(0.5, found.excess), "greater": 0.5, "less": -0.5}[alternative]
+    z = (found.excess - step) / deviation
+    if alternative == "two-sided":
+        return min(2.0 * _normal_below(-abs(z)), 1.0)
+    return _normal_below(-z if alternative == "greater" else z)
 
-    excess = positive - n * (n + 1) / 4.0
-    deviation = np.sqrt(n * (n + 1) * (2 * n + 1) / 24.0 - ties / 48.0)
-    step = {"two-sided": np.sign(excess) * 0.5, "greater": 0.5, "less": -0.5}[alternative] if correction else 0.0
-    z = (excess - step) / deviation
-    return float({"greater": ndtr(-z), "less": ndtr(z), "two-sided": min(2.0 * ndtr(-abs(z)), 1.0)}[alternative])
+
+def _normal_below(z: float) -> float:
+    return 0.5 * math.erfc(-z / math.sqrt(2.0))
 
 
 def sign_flip(differences: Floats, n_resamples: int, rng: np.random.Generator) -> Floats:

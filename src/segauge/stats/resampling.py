@@ -65,19 +65,21 @@ def count_blocks(
 
     With strata (disjoint lists of positions) every stratum keeps its size in every resample.
     """
-    parts = [np.arange(n)] if strata is None else list(strata)
     for start in range(0, n_resamples, BLOCK):
         rows = min(BLOCK, n_resamples - start)
+        if strata is None:
+            yield _counted(rng.integers(0, n, (rows, n)), n)
+            continue
         counts = np.zeros((rows, n))
-        for part in parts:
+        for part in strata:
             counts[:, part] = _counted(rng.integers(0, part.size, (rows, part.size)), part.size)
         yield counts
 
 
 def _counted(drawn: npt.NDArray[np.int64], n: int) -> Floats:
     rows = drawn.shape[0]
-    cells = drawn + np.arange(rows)[:, None] * n
-    return np.bincount(cells.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
+    drawn += np.arange(rows)[:, None] * n
+    return np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n).astype(np.float64)
 
 
 def fixed_point(columns: Floats, largest_total: int) -> tuple[Floats, Floats]:
@@ -178,8 +180,7 @@ class Sample:
 
         A resample without a value in a column has the shift 0 and an infinite standard error there.
         """
-        shift, error = self._even(n_resamples, rng, strata) if self._is_even else self._uneven(n_resamples, rng, strata)
-        return shift, error
+        return (self._even if self._is_even else self._uneven)(n_resamples, rng, strata)
 
     def shifts(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return, per resample and column, the mean minus the sample's mean."""
@@ -227,4 +228,5 @@ def _ratio(total: Floats, n: Floats) -> Floats:
 
 def _standard_error(spread: Floats, n: Floats, units: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(units > 1, np.sqrt(spread * units / np.maximum(units - 1.0, 1e-9)) / n, np.inf)
+        error = np.sqrt(spread * (units / (units - 1.0))) / n
+    return error if (units > 1).all() else np.where(units > 1, error, np.inf)

@@ -12,7 +12,7 @@ import numpy as np
 
 from segauge.stats.matrix import ScoreMatrix, average_ranks
 from segauge.stats.multiplicity import holm
-from segauge.stats.paired_tests import wilcoxon
+from segauge.stats.paired_tests import one_sided_wilcoxon
 from segauge.stats.resampling import Floats
 
 
@@ -55,9 +55,7 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
     finite = np.abs(differences[np.isfinite(differences)])
     largest = 2.0 * float(finite.max(initial=1.0))
     differences = np.clip(differences, -largest, largest)
-    up = wilcoxon(differences, alternative="greater", exact=False, correction=True)
-    down = wilcoxon(differences, alternative="less", exact=False, correction=True)
-    significant = holm(np.concatenate([up, down])) < 0.05
+    significant = holm(np.concatenate(one_sided_wilcoxon(differences))) < 0.05
     winners = np.concatenate([first, second])[significant]
     return average_ranks(np.bincount(winners, minlength=len(matrix.models)).astype(np.float64))
 
