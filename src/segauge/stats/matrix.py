@@ -108,6 +108,16 @@ class ScoreMatrix:
         return None if self.clusters is None else np.unique(self.clusters, return_inverse=True)[1]
 
 
+def levelled(values: Floats) -> Floats:
+    """Round to 12 figures of the largest value, so that means that differ by rounding only are ties."""
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max(initial=0.0))
+    if largest == 0.0:
+        return values
+    unit = 10.0 ** (math.ceil(math.log10(largest)) - 12)
+    return np.asarray(np.rint(values / unit))
+
+
 def average_ranks(better: Floats) -> Floats:
     """Return the ranks along the last axis: 1 for the highest, ties share the mean of their ranks."""
     ranks = np.ones_like(better)

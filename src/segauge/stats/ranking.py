@@ -21,7 +21,7 @@ from segauge.stats.comparison import (
     pair_statistics,
 )
 from segauge.stats.estimation import Estimate, estimate
-from segauge.stats.matrix import ScoreMatrix, average_ranks
+from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.multiplicity import step_down
 from segauge.stats.resampling import Floats, require_level, require_resamples
 from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
@@ -207,7 +207,8 @@ def rank_matrix(
     means, shifts = sign * np.nanmean(matrix.values, axis=0), sign * pairs.model_shifts
     resampled = average_ranks(means + shifts)
     low, high = rank_sets(matrix, pairs, level)
-    order = np.lexsort((-means, ranks[scheme]))
+    level_means = levelled(means)
+    order = sorted(range(means.size), key=lambda j: (ranks[scheme][j], -level_means[j], matrix.models[j]))
     flips, flip_share = leave_one_out(matrix)
     shares = failure_shares(matrix)
     frequency, replication = (
@@ -278,8 +279,8 @@ def leave_one_out(matrix: ScoreMatrix) -> tuple[tuple[Flip, ...], float]:
     totals, counts = better.sum(axis=0), present.sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         without = (totals - better) / (counts - present)
-    before = average_ranks(totals / np.maximum(counts, 1))
-    after = average_ranks(without)
+    before = average_ranks(levelled(totals / np.maximum(counts, 1)))
+    after = average_ranks(levelled(without))
     changed = np.flatnonzero((after != before).any(axis=1) & (counts - present > 0).all(axis=1))
     flips = []
     for i in changed:

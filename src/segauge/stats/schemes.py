@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segauge.stats.matrix import ScoreMatrix, average_ranks
+from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.multiplicity import holm
 from segauge.stats.paired_tests import one_sided_wilcoxon
 from segauge.stats.resampling import Floats
@@ -28,7 +28,7 @@ class RankingScheme:
 
 def by_mean(matrix: ScoreMatrix) -> Floats:
     """Rank by the mean score (aggregate, then rank)."""
-    return average_ranks(np.nanmean(matrix.better, axis=0))
+    return average_ranks(levelled(np.nanmean(matrix.better, axis=0)))
 
 
 def by_median(matrix: ScoreMatrix) -> Floats:
@@ -38,7 +38,7 @@ def by_median(matrix: ScoreMatrix) -> Floats:
 
 def by_mean_rank(matrix: ScoreMatrix) -> Floats:
     """Rank the models within each case, failures last, then rank by the mean of these ranks."""
-    return average_ranks(-matrix.as_ranks().values.mean(axis=0))
+    return average_ranks(levelled(-matrix.as_ranks().values.mean(axis=0)))
 
 
 def by_tests_won(matrix: ScoreMatrix) -> Floats:
