@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -160,32 +160,62 @@ def estimate(
         failed: how many of the values stand for a failed case, by reason; carried into the result.
 
     """
+    data = _one_column(values)
+    (found,) = estimate_columns(
+        data[:, None], bounds=bounds, ci=ci, level=level, statistic=statistic, cluster=cluster, n_resamples=n_resamples,
+        seed=seed, name=name, unit=unit,
+    )  # fmt: skip
+    return replace(found, excluded={**(excluded or {}), **found.excluded}, failed=dict(failed or {}))
+
+
+def estimate_columns(
+    values: Floats,
+    *,
+    bounds: tuple[float, float] | None = None,
+    ci: str = "auto",
+    level: float = 0.95,
+    statistic: str = "mean",
+    cluster: Sequence[object] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    name: str = "",
+    unit: str = "",
+) -> list[Estimate]:
+    """Return the estimate of every column of (cases, columns), as `estimate` does of one.
+
+    Columns with values for the same cases share their resamples, and no column's digits depend on the others.
+    """
     require_level(level)
     require_resamples(n_resamples)
-    data = _one_column(values)
-    labels = _cluster_numbers(cluster, data.size)
-    keep = np.isfinite(data)
-    counts = {**(excluded or {}), **_unusable(data)}
-    n_failed = int(np.isinf(data).sum())
-    kept, labels = data[keep], labels if labels is None else labels[keep]
-    method = _chosen_method(ci, statistic, bounds, kept.size if labels is None else len(np.unique(labels)))
-    request = Request(level, bounds or (-math.inf, math.inf), n_resamples, stream(seed, "estimate", method, name))
-    _require_within(kept, request.bounds)
-    low, high = _limits(kept, labels, method, request)
-    return Estimate(
-        value=_centre(kept, statistic),
-        ci_low=low,
-        ci_high=high,
-        level=level,
-        n=int(kept.size),
-        method=method,
-        excluded=counts,
-        failed=dict(failed or {}),
-        statistic=statistic,
-        unit=unit,
-        n_clusters=None if labels is None else len(np.unique(labels)),
-        found=share(int(kept.size), int(kept.size) + n_failed, level=level) if n_failed else None,
-    )
+    labels = _cluster_numbers(cluster, len(values))
+    patterns: dict[bytes, list[int]] = {}
+    for j in range(values.shape[1]):
+        patterns.setdefault(np.isfinite(values[:, j]).tobytes(), []).append(j)
+    results: dict[int, Estimate] = {}
+    for columns in patterns.values():
+        keep = np.isfinite(values[:, columns[0]])
+        kept = values[keep][:, columns]
+        units = None if labels is None else np.unique(labels[keep], return_inverse=True)[1]
+        count = len(kept) if units is None else int(units.max(initial=-1)) + 1
+        method = _chosen_method(ci, statistic, bounds, count)
+        request = Request(level, bounds or (-math.inf, math.inf), n_resamples, stream(seed, "estimate", method, name))
+        low, high = _limits(kept, units, count, method, request)
+        for k, j in enumerate(columns):
+            n_failed = int(np.isinf(values[:, j]).sum())
+            results[j] = Estimate(
+                value=_centre(kept[:, k], statistic),
+                ci_low=_finite(low[k]),
+                ci_high=_finite(high[k]),
+                level=level,
+                n=len(kept),
+                method=method,
+                excluded=_unusable(values[:, j]),
+                statistic=statistic,
+                unit=unit,
+                n_clusters=None if units is None else count,
+                found=share(len(kept), len(kept) + n_failed, level=level) if n_failed else None,
+            )
+    return [results[j] for j in range(values.shape[1])]
 
 
 def share(count: int, total: int, *, level: float = 0.95) -> Estimate:
@@ -304,13 +334,11 @@ def _centre(kept: Floats, statistic: str) -> float | None:
 
 
 def _limits(
-    kept: Floats, labels: npt.NDArray[np.intp] | None, method: str, request: Request
-) -> tuple[float | None, float | None]:
-    numbers = None if labels is None else np.unique(labels, return_inverse=True)[1]
-    units = kept.size if numbers is None else int(numbers.max(initial=-1)) + 1
-    if units < 2:
-        return None, None
-    sample = Sample.of(kept[:, None], numbers)
-    low, high = (float(limit[0]) for limit in METHODS[method].function(sample, request))
-    low, high = max(low, request.bounds[0]), min(high, request.bounds[1])
-    return _finite(low), _finite(high)
+    kept: Floats, units: npt.NDArray[np.intp] | None, count: int, method: str, request: Request
+) -> tuple[list[float], list[float]]:
+    """Return the limits of every column, NaN where there is none."""
+    _require_within(kept, request.bounds)
+    if count < 2:
+        return [math.nan] * kept.shape[1], [math.nan] * kept.shape[1]
+    low, high = METHODS[method].function(Sample.of(kept, units), request)
+    return np.maximum(low, request.bounds[0]).tolist(), np.minimum(high, request.bounds[1]).tolist()

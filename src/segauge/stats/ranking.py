@@ -6,7 +6,7 @@ One structure and one metric: `rank()`. Several of them and their consensus: `ra
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ from segauge.stats.comparison import (
     compared,
     pair_statistics,
 )
-from segauge.stats.estimation import Estimate, estimate
+from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
+from segauge.stats.missing import Resolved
 from segauge.stats.multiplicity import step_down
 from segauge.stats.resampling import Floats, require_level, require_resamples
 from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
@@ -307,27 +308,15 @@ def _rule(matrix: ScoreMatrix, level: float) -> str:
 
 
 def _estimates(matrix: ScoreMatrix, ci: str, level: float, n_resamples: int, seed: int) -> list[Estimate]:
-    results = []
-    for j, name in enumerate(matrix.models):
-        column = matrix.columns.get(name)
-        excluded = dict(column.excluded) if column else {}
-        values = matrix.values[:, j]
-        results.append(
-            estimate(
-                values[~np.isnan(values)],
-                bounds=matrix.scale.bounds,
-                ci=ci,
-                level=level,
-                cluster=None if matrix.clusters is None else np.asarray(matrix.clusters)[~np.isnan(values)].tolist(),
-                n_resamples=n_resamples,
-                seed=seed,
-                name=f"{matrix.title}/{name}",
-                unit=matrix.scale.unit,
-                excluded=excluded,
-                failed={**column.failed, **column.behind} if column else {},
-            )
-        )
-    return results
+    found = estimate_columns(
+        matrix.values, bounds=matrix.scale.bounds, ci=ci, level=level, cluster=matrix.clusters, n_resamples=n_resamples,
+        seed=seed, name=matrix.title, unit=matrix.scale.unit,
+    )  # fmt: skip
+    columns = [matrix.columns.get(name, Resolved(matrix.values[:, j])) for j, name in enumerate(matrix.models)]
+    return [
+        replace(result, excluded=dict(column.excluded), failed={**column.failed, **column.behind})
+        for result, column in zip(found, columns, strict=True)
+    ]
 
 
 def _agreement(ranks: Mapping[str, Floats]) -> dict[tuple[str, str], float | None]:
