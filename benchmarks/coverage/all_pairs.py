@@ -42,9 +42,8 @@ def made_matrices() -> dict[str, ScoreMatrix]:
     for seed, failures in enumerate((0.0, 0.03, 0.15)):
         rng = np.random.default_rng(seed)
         easy = rng.beta(8, 1.5, 600)
-        values = np.column_stack(
-            [np.clip(easy + rng.normal(-0.006 * j, 0.03 + 0.004 * j, 600), 0, 1) for j in range(MODELS)]
-        )
+        noise = [rng.normal(-0.006 * j, 0.03 + 0.004 * j, 600) for j in range(MODELS)]
+        values = np.clip(easy[:, None] + np.column_stack(noise), 0, 1)
         values[rng.random(values.shape) < failures] = 0.0
         names = tuple(f"m{j}" for j in range(MODELS))
         found[f"made {failures:g}"] = ScoreMatrix(tuple(map(str, range(600))), names, values, Scale(True))
@@ -122,9 +121,8 @@ def main() -> None:
             held, naive = rank_set_coverage(matrices, n, args.replicates)
             print(f"n={n}")
             for name, (swapped, equal, power) in found.items():
-                print(
-                    f"  {name:<26} swapped {100 * swapped:5.1f}   equal means {100 * equal:5.1f}   power {100 * power:5.1f}"
-                )
+                errors = f"swapped {100 * swapped:5.1f}   equal means {100 * equal:5.1f}"
+                print(f"  {name:<26} {errors}   power {100 * power:5.1f}")
             print(
                 f"  all rank sets hold: {100 * held:.1f} %; all bootstrap rank intervals: {100 * naive:.1f} %",
                 flush=True,

@@ -36,6 +36,7 @@ class Estimate:
         unit: unit of the value, "" for a plain number.
         n_clusters: how many independent units (patients) the cases come from; None where every case is one.
         found: for a scale without a worst value (a distance), the share of cases that have a value at all.
+        policy: name of the policy for cases without a number, where one was applied.
 
     """
 
@@ -51,6 +52,7 @@ class Estimate:
     unit: str = ""
     n_clusters: int | None = None
     found: Estimate | None = None
+    policy: str = ""
 
     @property
     def n_excluded(self) -> int:
@@ -90,7 +92,8 @@ class Estimate:
         return ", ".join(parts)
 
     def _repr_html_(self) -> str:
-        return f"<span title='{html.escape(self.details(), quote=True)}'>{html.escape(str(self))}</span>"
+        details = f"{self.details()}, {self.policy}" if self.policy else self.details()
+        return f"<span title='{html.escape(details, quote=True)}'>{html.escape(str(self))}</span>"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""
@@ -105,6 +108,7 @@ class Estimate:
             "excluded": dict(self.excluded),
             "failed": dict(self.failed),
             "n_clusters": self.n_clusters,
+            "policy": self.policy,
             "found": None if self.found is None else self.found.to_dict(),
         }
 

@@ -314,7 +314,12 @@ def _estimates(matrix: ScoreMatrix, ci: str, level: float, n_resamples: int, see
     )  # fmt: skip
     columns = [matrix.columns.get(name, Resolved(matrix.values[:, j])) for j, name in enumerate(matrix.models)]
     return [
-        replace(result, excluded=dict(column.excluded), failed={**column.failed, **column.behind})
+        replace(
+            result,
+            excluded=dict(column.excluded),
+            failed={**column.failed, **column.behind},
+            policy=str(column.policy) if matrix.columns else "",
+        )
         for result, column in zip(found, columns, strict=True)
     ]
 

@@ -13,6 +13,7 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -143,29 +144,29 @@ class Sample:
         np.add.at(totals, cluster, sizes)
         return cls(sums, totals, squares)
 
-    @property
+    @cached_property
     def n(self) -> Floats:
         """How many values each column has."""
         return np.broadcast_to(self.sizes.sum(axis=0), self.squares.shape)
 
-    @property
+    @cached_property
     def units(self) -> Floats:
         """How many units with a value each column has."""
         return np.broadcast_to((self.sizes > 0).sum(axis=0).astype(np.float64), self.squares.shape)
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """The mean of each column's values."""
         return np.asarray(self.sums.sum(axis=0) / self.n)
 
-    @property
+    @cached_property
     def deviations(self) -> Floats:
         """(units, columns): what each unit adds to the distance of the mean; exactly 0 in a constant column."""
         residuals = self.sums - self.sizes * self.means
         scale = np.abs(self.sums).max(axis=0, initial=0.0)
         return np.where(np.abs(residuals) <= 1e-13 * scale, 0.0, residuals)
 
-    @property
+    @cached_property
     def standard_errors(self) -> Floats:
         """The standard error of each mean, between units: s / sqrt(n) where every unit is one case."""
         return _standard_error((self.deviations**2).sum(axis=0), self.n, self.units)
@@ -190,7 +191,7 @@ class Sample:
         sums = resampled_sums(np.hstack([self.deviations, self.sizes]), n_resamples, rng)
         return _ratio(sums[:, :columns], sums[:, columns:])
 
-    @property
+    @cached_property
     def _is_even(self) -> bool:
         return bool((self.sizes == 1.0).all())
 
