@@ -32,13 +32,11 @@ def hits(population: Floats, n: int, key: str, replicates: int, n_resamples: int
     return float((~above & ~below).mean()), float(above.mean()), float((high - low).mean())
 
 
-def table(populations: dict[str, Floats], replicates: int, n_resamples: int, title: str) -> None:
+def table(populations: dict[str, Floats], keys: list[str], replicates: int, n_resamples: int, title: str) -> None:
     """Print coverage, and misses on the optimistic side, per method and number of cases."""
     print(f"\n{title}: {len(populations)} populations x {replicates} test sets each; coverage in %")
     print(f"{'method':<14}" + "".join(f"{f'n={n}':>8}" for n in SIZES) + "   optimistic misses, width at n=20")
-    for key, method in METHODS.items():
-        if method.statistic != "mean":
-            continue
+    for key in keys:
         cells = {n: [hits(p, n, key, replicates, n_resamples) for p in populations.values()] for n in SIZES}
         means = {n: np.mean(found, axis=0) for n, found in cells.items()}
         coverage = "".join(f"{100 * means[n][0]:8.1f}" for n in SIZES)
@@ -54,16 +52,18 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take every so-manyth real population")
     parser.add_argument("--replicates", type=int, default=100)
     parser.add_argument("--n-resamples", type=int, default=1000)
+    known = [key for key, method in METHODS.items() if method.statistic == "mean"]
+    parser.add_argument("--methods", nargs="+", choices=known, default=known)
     args = parser.parse_args()
-    table(made_populations(), args.replicates, args.n_resamples, "made scores")
+    table(made_populations(), args.methods, args.replicates, args.n_resamples, "made scores")
     real = real_populations()
     if not real:
         print("\nreal scores: skipped, the Touchstone tables are not in ../shared")
         return
     chosen = dict(list(real.items())[:: args.every])
-    table(chosen, args.replicates, args.n_resamples, "real scores (Touchstone)")
+    table(chosen, args.methods, args.replicates, args.n_resamples, "real scores (Touchstone)")
     good = {name: p for name, p in chosen.items() if p.mean() >= 0.85}
-    table(good, args.replicates, args.n_resamples, "real scores with a mean of 0.85 or more")
+    table(good, args.methods, args.replicates, args.n_resamples, "real scores with a mean of 0.85 or more")
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
-from segauge.stats.comparison import Comparison, PairedComparison, PairResult, compare, paired_significance
+from segauge.stats.comparison import Comparison, PairResult, compare
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy, summarise
+from segauge.stats.paired_significance import PairedComparison, paired_significance
 from segauge.stats.planning import (
     PairPlan,
     cases_for_half_width,

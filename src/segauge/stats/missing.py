@@ -32,8 +32,8 @@ class MissingPolicy:
 
     Attributes:
         failed: for missed, spurious, missing, unreadable and refused cases. "worst": the worst value of a bounded
-            scale (0 for Dice and NSD). "penalty": a finite value given in `penalty`, such as the image diagonal in mm, on
-            scales without a worst value ("worst" on the others).
+            scale (0 for Dice and NSD). "penalty": a finite value given in `penalty`, such as the image diagonal in
+            mm, on scales without a worst value ("worst" on the others).
             "last": no value, but behind every case that has one wherever cases are ranked. "exclude": left out and
             counted, as in segauge 0.2 (a model then gains by failing on its hardest cases). "auto": "worst" on a
             bounded scale, "penalty" where one is given, otherwise "last".
