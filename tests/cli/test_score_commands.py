@@ -149,6 +149,42 @@ def test_plan_from_scores_and_from_numbers(capsys, scores):
     assert run(capsys, "plan")[0] == 1
 
 
+@pytest.fixture
+def metadata(tmp_path):
+    path = tmp_path / "meta.csv"
+    rows = [f"c{i:02d};{20 + 2 * i};{'F' if i % 2 else 'M'};p{i // 2}" for i in range(30)]
+    path.write_text("\ufeffimage_id;age;sex;patient\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_groups_from_metadata(capsys, tmp_path, scores, metadata):
+    common = ("groups", scores, "--metadata", metadata, "--n-resamples", 500)
+    code, out, _ = run(capsys, *common, "--by", "sex", "--json", tmp_path / "g.json")
+    assert code == 0
+    assert "liver dice by sex" in out
+    assert set(json.loads((tmp_path / "g.json").read_text())["liver"]["models"]) == {"good", "bad", "same"}
+    code, out, _ = run(capsys, *common, "--by", "age", "--edges", "40,60", "--cluster", "patient")
+    assert code == 0
+    assert "40 to <60" in out
+    assert run(capsys, *common, "--by", "shoe size")[0] == 1
+    assert run(capsys, "groups", scores, "--by", "sex")[0] == 1
+
+
+def test_rank_by_patients(capsys, tmp_path, scores, metadata):
+    arguments = ("rank", scores, "--metadata", metadata, "--cluster", "patient", "--n-resamples", 500)
+    code, _, _ = run(capsys, *arguments, "--json", tmp_path / "r.json")
+    assert code == 0
+    assert json.loads((tmp_path / "r.json").read_text())["tasks"]["liver"]["models"][0]["score"]["n_clusters"] == 15
+    assert run(capsys, "rank", scores, "--cluster", "patient")[0] == 1
+
+
+def test_metadata_with_a_case_twice_is_refused(capsys, scores, metadata):
+    metadata.write_text(metadata.read_text() + "c00;1;F;p0\n")
+    code, _, err = run(capsys, "groups", scores, "--metadata", metadata, "--by", "sex")
+    assert code == 1
+    assert "'c00' stands twice" in err
+
+
 def test_import_writes_what_it_read(capsys, tmp_path, scores):
     code, out, _ = run(capsys, "import", scores, "-o", tmp_path / "out.csv", "--to", "challenger")
     assert code == 0

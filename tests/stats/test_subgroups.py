@@ -73,6 +73,19 @@ def test_groups_may_overlap():
     assert found.gaps[0].delta == pytest.approx(values[:40].mean() - values[20:].mean())
 
 
+def test_clusters_widen_gaps_of_repeated_cases():
+    values = RNG.beta(6, 2, 40)
+    labels = ["a"] * 20 + ["b"] * 20
+    once = subgroups(values, labels, bounds=(0, 1), n_resamples=4000).gaps[0]
+    patients = [f"{i:02d}" for i in range(40)] * 4
+    naive = subgroups(np.tile(values, 4), labels * 4, bounds=(0, 1), n_resamples=4000).gaps[0]
+    clustered = subgroups(np.tile(values, 4), labels * 4, bounds=(0, 1), cluster=patients, n_resamples=4000).gaps[0]
+    width = [gap.ci_high - gap.ci_low for gap in (once, naive, clustered)]
+    assert width[1] < 0.6 * width[0]
+    # The same patients in the same order: the same draws.
+    assert width[2] == pytest.approx(width[0], rel=1e-6)
+
+
 def test_labels_must_fit():
     with pytest.raises(InvalidInput, match="3 cases, 1 labels"):
         subgroups([1, 2, 3], ["a"])

@@ -33,7 +33,7 @@ def add_parser(subparsers: Any) -> None:
         "--margin", action="append", default=[], metavar="METRIC=VALUE", help="change that does not matter: dice=0.01"
     )
     parser.add_argument("--allowed-failures", type=int, default=0, help="new failures per structure that are let pass")
-    add_source_arguments(parser, several=False)
+    add_source_arguments(parser, fewest=None)
     add_choice_arguments(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)

@@ -10,9 +10,8 @@ from segauge.cli.sources import (
     add_source_arguments,
     chosen_metric,
     console,
-    policy_of,
+    matrix_of,
     read_sources,
-    scale_for,
 )
 from segauge.errors import InvalidInput
 from segauge.stats import (
@@ -21,7 +20,6 @@ from segauge.stats import (
     detectable_difference,
     paired_power,
     plan_pairs,
-    score_matrix,
 )
 
 
@@ -33,9 +31,8 @@ def add_parser(subparsers: Any) -> None:
         description="From the scores of models (SOURCE), or from --sd and --n of a pilot. A pilot's standard deviation "
         "counts with its upper 80 % limit. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
     )
-    add_source_arguments(parser)
+    add_source_arguments(parser, fewest="*")
     parser.set_defaults(run=run)
-    next(action for action in parser._actions if action.dest == "sources").nargs = "*"
     add_choice_arguments(parser)
     parser.add_argument("--difference", type=float, help="true difference to find (default: the one seen)")
     parser.add_argument("--power", type=float, default=0.8)
@@ -77,14 +74,7 @@ def _from_scores(args: argparse.Namespace) -> int:
     metric = chosen_metric(known.metrics, args.metric)
     out = console()
     for structure in [args.structure] if args.structure else known.structures:
-        matrix = score_matrix(
-            imported.tables,
-            structure=structure,
-            metric=metric,
-            scale=scale_for(metric, args),
-            policy=policy_of(args),
-            cases="common" if args.cases in ("common", "keep") else "failed" if args.cases == "failed" else "same",
-        )
+        matrix = matrix_of(imported, structure, metric, args)
         table = Table(title=f"{escape(structure)} {escape(metric)}: neighbours in the order of the means")
         for name in ("pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"):
             table.add_column(name, justify="left" if name == "pair" else "right")

@@ -12,12 +12,11 @@ from segauge.cli.sources import (
     add_source_arguments,
     chosen_metric,
     console,
-    policy_of,
+    matrix_of,
     read_sources,
-    scale_for,
 )
 from segauge.io.tables import ImportedScores
-from segauge.stats import SCHEMES, Ranking, rank, rank_tasks, score_matrix
+from segauge.stats import SCHEMES, Ranking, rank, rank_tasks
 
 
 def add_parser(subparsers: Any) -> None:
@@ -44,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     structures = [args.structure] if args.structure else list(known.structures)
-    matrices = {structure: _matrix(imported, structure, metric, args) for structure in structures}
+    matrices = {structure: matrix_of(imported, structure, metric, args) for structure in structures}
     options = {key: getattr(args, key) for key in ("scheme", "ci", "level", "margin", "n_resamples", "seed")}
     several = len(matrices) > 1 and not any(matrix.has_failures_without_value for matrix in matrices.values())
     document: dict[str, Any]
@@ -58,17 +57,6 @@ def run(args: argparse.Namespace) -> int:
     if args.json is not None:
         args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     return 0
-
-
-def _matrix(imported: ImportedScores, structure: str, metric: str, args: argparse.Namespace) -> Any:
-    return score_matrix(
-        imported.tables,
-        structure=structure,
-        metric=metric,
-        scale=scale_for(metric, args),
-        policy=policy_of(args),
-        cases="failed" if args.cases == "failed" else "common" if args.cases in ("common", "keep") else "same",
-    )
 
 
 def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Namespace) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, read_scores
+from segauge.io.tables.metadata import metadata_column, read_metadata
+from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy
 from segauge.stats.scales import Scale, scale_of
 
@@ -17,11 +19,11 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 
-def add_source_arguments(parser: argparse.ArgumentParser, *, several: bool = True) -> None:
-    """Add the arguments that say which files to read and how."""
-    if several:
+def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None = "+") -> None:
+    """Add the arguments that say which files to read and how: one or more files, none or more ("*"), or no list."""
+    if fewest is not None:
         parser.add_argument(
-            "sources", nargs="+", metavar="SOURCE", help="result file or folder, or NAME=PATH to name the model"
+            "sources", nargs=fewest, metavar="SOURCE", help="result file or folder, or NAME=PATH to name the model"
         )
     group = parser.add_argument_group("reading")
     group.add_argument(
@@ -43,6 +45,9 @@ def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--failed", default="auto", choices=("auto", "worst", "penalty", "last", "exclude"))
     group.add_argument("--absent", default="exclude", choices=("exclude", "perfect"))
     group.add_argument("--penalty", type=float, help="value of a failed case, such as the image diagonal in mm")
+    group.add_argument("--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ...")
+    group.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
     statistics = parser.add_argument_group("statistics")
     statistics.add_argument("--level", type=float, default=0.95)
     statistics.add_argument("--n-resamples", type=int, default=10_000)
@@ -71,6 +76,27 @@ def _pair(text: str) -> tuple[str, str]:
     if not sign:
         raise InvalidInput(f"Expected ROLE=NAME, such as case=patient_id, got {text!r}.")
     return role, name
+
+
+def metadata_of(args: argparse.Namespace) -> dict[str, dict[str, str]] | None:
+    """Return the metadata of the cases, or None."""
+    return None if args.metadata is None else read_metadata(args.metadata, key=args.key)
+
+
+def matrix_of(imported: ImportedScores, structure: str, metric: str, args: argparse.Namespace) -> ScoreMatrix:
+    """Return the scores of all models on one structure and metric, as the arguments say."""
+    metadata = metadata_of(args)
+    if args.cluster is not None and metadata is None:
+        raise InvalidInput("--cluster needs --metadata FILE that has the column.")
+    return score_matrix(
+        imported.tables,
+        structure=structure,
+        metric=metric,
+        scale=scale_for(metric, args),
+        policy=policy_of(args),
+        cases="common" if args.cases in ("common", "keep") else "failed" if args.cases == "failed" else "same",
+        cluster=metadata_column(metadata, args.cluster) if metadata is not None and args.cluster else None,
+    )
 
 
 def policy_of(args: argparse.Namespace) -> MissingPolicy:

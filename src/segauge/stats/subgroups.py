@@ -116,6 +116,7 @@ def subgroups(
     ci: str = "auto",
     level: float = 0.95,
     minimum: int = 5,
+    cluster: Sequence[object] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
     name: str = "",
@@ -130,6 +131,7 @@ def subgroups(
         ci: interval method, as in `estimate`.
         level: of intervals; those of the gaps hold for all pairs together.
         minimum: groups with fewer cases are named but not estimated.
+        cluster: one label per case; cases of one label (patient) are resampled together.
         n_resamples: of the gaps.
         seed: of the gaps.
         name: whose scores these are.
@@ -146,17 +148,17 @@ def subgroups(
         Group(
             key,
             int(mask.sum()),
-            estimate(data[mask], level=level, name=f"{name}/{key}", **options) if key in large else None,
+            _estimate(data, mask, cluster, level=level, name=f"{name}/{key}", **options) if key in large else None,
             shrunk.get(key),
         )
         for key, mask in masks.items()
     )
     labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(data.size, dtype=bool)
     overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
-    worst, bound = _worst(data, large, higher_is_better, level, options)
+    worst, bound = _worst(data, large, cluster, higher_is_better, level, options)
     return SubgroupReport(
         found,
-        _gaps(data, large, overlapping, level, n_resamples, seed),
+        _gaps(data, large, cluster, overlapping, level, n_resamples, seed),
         worst,
         bound,
         int((~labelled & np.isfinite(data)).sum()),
@@ -179,9 +181,15 @@ def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[
     return {key: mask & np.isfinite(data) for key, mask in masks.items()}
 
 
+def _estimate(data: Floats, mask: npt.NDArray[np.bool_], cluster: Sequence[object] | None, **options: Any) -> Estimate:
+    labels = None if cluster is None else [cluster[i] for i in np.flatnonzero(mask).tolist()]
+    return estimate(data[mask], cluster=labels, **options)
+
+
 def _worst(
     data: Floats,
     masks: Mapping[str, npt.NDArray[np.bool_]],
+    cluster: Sequence[object] | None,
     higher_is_better: bool,
     level: float,
     options: Mapping[str, Any],
@@ -192,26 +200,30 @@ def _worst(
     worst = min(masks, key=lambda key: sign * data[masks[key]].mean())
     # One-sided, and any of the groups might have come out worst: level 1 - (1 - level) / groups on that side.
     corrected = 1.0 - 2.0 * (1.0 - level) / len(masks)
-    found = estimate(data[masks[worst]], level=max(corrected, 0.5), name=f"worst/{worst}", **options)
+    found = _estimate(data, masks[worst], cluster, level=max(corrected, 0.5), name=f"worst/{worst}", **options)
     return worst, found.ci_low if higher_is_better else found.ci_high
 
 
 def _gaps(
     data: Floats,
     masks: Mapping[str, npt.NDArray[np.bool_]],
+    cluster: Sequence[object] | None,
     overlapping: bool,
     level: float,
     n_resamples: int,
     seed: int,
 ) -> tuple[Gap, ...]:
-    """Regularised max-t over all pairs of groups; disjoint groups keep their sizes in every resample."""
+    """Regularised max-t over all pairs of groups; groups without a case or patient in common keep their sizes."""
     if len(masks) < 2:
         return ()
     names = list(masks)
     used = np.any(list(masks.values()), axis=0)
     columns = np.column_stack([np.where(mask, data, np.nan)[used] for mask in masks.values()])
-    sample = Sample.of(columns)
-    strata = None if overlapping else [np.flatnonzero(np.isfinite(column)) for column in columns.T]
+    labels = None if cluster is None else [str(cluster[i]) for i in np.flatnonzero(used).tolist()]
+    sample = Sample.of(columns, None if labels is None else np.unique(labels, return_inverse=True)[1])
+    members = np.broadcast_to(sample.sizes > 0, sample.sums.shape)
+    disjoint = not overlapping and bool((members.sum(axis=1) <= 1).all())
+    strata = [np.flatnonzero(column) for column in members.T] if disjoint else None
     shift, error = sample.resampled(n_resamples, stream(seed, "groups"), strata)
     first, second = np.triu_indices(len(names), 1)
     delta, spread = sample.means[first] - sample.means[second], _joint(sample.standard_errors, first, second)
