@@ -45,5 +45,5 @@ class IrregularSeries(UnreadableFile):
     """The slices of a DICOM series do not make one regular grid: tilted, doubled, missing, or mixed."""
 
 
-class MissingExtra(SegaugeError, ImportError):  # noqa: N818 - named after what is wrong, like the whole tree
+class MissingExtra(SegaugeError, ImportError):
     """A file needs an optional dependency that is not installed; the message names the extra."""

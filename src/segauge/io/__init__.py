@@ -1,4 +1,4 @@
-"""The only place that opens files: readers of segmentations, each giving a label map on its grid."""
+"""The only place that opens files: readers of segmentations (each gives a label map on its grid), and score tables."""
 
 from segauge.io.limits import Limits
 from segauge.io.reading import Reading, SpacingSource
