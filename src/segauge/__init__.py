@@ -9,6 +9,9 @@
 5.0
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from segauge.geometry.distances import SurfaceDistances
 from segauge.geometry.engine import SlowEngineWarning
 from segauge.grid import Grid
@@ -34,13 +37,54 @@ from segauge.metrics.surface import (
 )
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
+if TYPE_CHECKING:
+    from segauge.io import load_mask, load_rtstruct, read_labels
+    from segauge.io.tables import read_scores, write_scores
+    from segauge.stats import (
+        Comparison,
+        Estimate,
+        PairedComparison,
+        Ranking,
+        RankingResult,
+        bootstrap_ci,
+        compare,
+        estimate,
+        paired_significance,
+        rank,
+        ranking_stability,
+        subgroups,
+    )
+
 __version__ = "0.3.0.dev0"
+
+#: Names of the rooms that not everybody enters, loaded when asked for: whoever only measures pays for nothing else.
+_LOADED_WHEN_ASKED = {
+    "Comparison": "segauge.stats",
+    "Estimate": "segauge.stats",
+    "PairedComparison": "segauge.stats",
+    "Ranking": "segauge.stats",
+    "RankingResult": "segauge.stats",
+    "bootstrap_ci": "segauge.stats",
+    "compare": "segauge.stats",
+    "estimate": "segauge.stats",
+    "load_mask": "segauge.io",
+    "load_rtstruct": "segauge.io",
+    "paired_significance": "segauge.stats",
+    "rank": "segauge.stats",
+    "ranking_stability": "segauge.stats",
+    "read_labels": "segauge.io",
+    "read_scores": "segauge.io.tables",
+    "subgroups": "segauge.stats",
+    "write_scores": "segauge.io.tables",
+}
 
 __all__ = [
     "CATALOG",
     "DEFAULT_METRICS",
+    "Comparison",
     "DetectionRules",
     "DetectionScores",
+    "Estimate",
     "Grid",
     "LabelMap",
     "Labeling",
@@ -49,27 +93,52 @@ __all__ = [
     "Mask",
     "Measurement",
     "MetricInfo",
+    "PairedComparison",
+    "Ranking",
+    "RankingResult",
     "Score",
     "ScoreTable",
     "SlowEngineWarning",
     "Status",
     "SurfaceDistances",
     "assd",
+    "bootstrap_ci",
     "boundary_iou",
+    "compare",
     "compute_surface_distances",
     "confusion",
     "detection_scores",
     "dice",
+    "estimate",
     "false_volumes",
     "hausdorff",
     "hausdorff95",
     "hausdorff_percentile",
     "iou",
     "lesionwise_scores",
+    "load_mask",
+    "load_rtstruct",
     "masd",
     "measure",
     "metric",
     "nsd",
     "nsd_curve",
+    "paired_significance",
+    "rank",
+    "ranking_stability",
+    "read_labels",
+    "read_scores",
+    "subgroups",
     "surface_metrics",
+    "write_scores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_WHEN_ASKED:
+        return getattr(import_module(_LOADED_WHEN_ASKED[name]), name)
+    raise AttributeError(f"module 'segauge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -10,6 +10,7 @@ HEAVY = ("scipy", "nibabel", "pydicom", "pandas", "jinja2", "altair", "rich", "y
 #: Names that users' code imports today.
 PROMISED = {
     "assd",
+    "bootstrap_ci",
     "compute_surface_distances",
     "confusion",
     "detection_scores",
@@ -17,8 +18,12 @@ PROMISED = {
     "hausdorff",
     "hausdorff95",
     "iou",
+    "load_mask",
+    "load_rtstruct",
     "masd",
     "nsd",
+    "paired_significance",
+    "ranking_stability",
     "surface_metrics",
 }
 
