@@ -37,8 +37,12 @@ def by_median(matrix: ScoreMatrix) -> Floats:
 
 
 def by_mean_rank(matrix: ScoreMatrix) -> Floats:
-    """Rank the models within each case, failures last, then rank by the mean of these ranks."""
-    return average_ranks(levelled(-matrix.as_ranks().values.mean(axis=0)))
+    """Rank the models within each case, failures last, then rank by the mean of these ranks.
+
+    Without a case that every model has, all tie.
+    """
+    ranks = matrix.as_ranks().values
+    return average_ranks(levelled(-ranks.sum(axis=0) / max(len(ranks), 1)))
 
 
 def by_tests_won(matrix: ScoreMatrix) -> Floats:
