@@ -70,10 +70,9 @@ def by_failures(matrix: ScoreMatrix) -> Floats:
 
 
 def failure_shares(matrix: ScoreMatrix) -> Floats:
-    """Return per model the share of its cases that failed: without a value, or at the worst value of the scale."""
+    """Return per model the share of its cases that failed."""
     scored = ~np.isnan(matrix.values)
-    failed = np.isinf(matrix.values) | (matrix.values == matrix.scale.worst)
-    return np.asarray((failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
+    return np.asarray((matrix.failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
 
 
 def _failures_worst(matrix: ScoreMatrix) -> Floats:
