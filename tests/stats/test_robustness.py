@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
-from segauge.stats import compare, estimate, rank, subgroups
+from segauge.stats import compare, estimate, estimate_groups, rank
 from segauge.stats.comparison import COMPARISON_METHODS
 
 
@@ -42,7 +42,7 @@ def test_odd_scores_are_answered_or_refused(seed):
     calls = (
         lambda: rank(scores, n_resamples=100, bounds=bounds),
         lambda: compare(scores, n_resamples=100, bounds=bounds, method=method),
-        lambda: subgroups(values[:, 0], labels, bounds=bounds, n_resamples=100),
+        lambda: estimate_groups(values[:, 0], labels, bounds=bounds, n_resamples=100),
         lambda: estimate(values[:, 0], bounds=bounds, ci=ci, n_resamples=100),
         lambda: estimate(values[:, 0], bounds=bounds, ci=ci, n_resamples=100, cluster=labels),
     )

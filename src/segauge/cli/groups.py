@@ -18,7 +18,7 @@ from segauge.cli.sources import (
 )
 from segauge.errors import InvalidInput
 from segauge.io.tables.metadata import metadata_column
-from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, group_interaction, subgroups
+from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
 
 def add_parser(subparsers: Any) -> None:
@@ -77,7 +77,7 @@ def _labels(matrix: ScoreMatrix, column: dict[str, str], edges: str | None) -> l
 
 
 def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argparse.Namespace) -> SubgroupReport:
-    return subgroups(
+    return estimate_groups(
         matrix.values[:, j],
         labels,
         bounds=matrix.scale.bounds,

@@ -108,7 +108,7 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def subgroups(
+def estimate_groups(
     values: npt.ArrayLike,
     groups: Labels | Mapping[str, Sequence[bool]],
     *,
