@@ -19,6 +19,9 @@ from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, scale_of
 
+#: Note of a matrix whose scores are ranks.
+RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
+
 CasePolicy = Literal["same", "common", "failed"]
 
 
@@ -110,7 +113,7 @@ class ScoreMatrix:
             values=ranks,
             failures=kept.failed,
             scale=Scale(False, (1.0, float(len(self.models)))),
-            notes=(*self.notes, "scores are ranks within each case, failures last"),
+            notes=(*self.notes, RANKED_WITHIN_CASES),
         )
 
     def cluster_numbers(self) -> npt.NDArray[np.intp] | None:
