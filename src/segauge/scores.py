@@ -116,7 +116,9 @@ class ScoreTable:
         if values.shape != shape or status.shape != shape[:2]:
             raise InvalidInput(f"A score table of {shape} cells got values {values.shape}, status {status.shape}.")
         if np.isinf(values).any():
-            raise InvalidInput("A score is a finite number or has a status: infinity cannot be stored in a score table.")
+            raise InvalidInput(
+                "A score is a finite number or has a status: infinity cannot be stored in a score table."
+            )
         values.setflags(write=False)
         status.setflags(write=False)
         object.__setattr__(self, "values", values)
