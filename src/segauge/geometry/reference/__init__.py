@@ -4,5 +4,6 @@ Every function here has its twin of the same name and arguments in `segauge.geom
 """
 
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
+from segauge.geometry.reference.skeleton import skeleton
 
-__all__ = ["ReferenceMask", "count_common", "pack", "pair_table"]
+__all__ = ["ReferenceMask", "count_common", "pack", "pair_table", "skeleton"]
