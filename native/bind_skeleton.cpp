@@ -4,7 +4,7 @@
 namespace segauge {
 
 void bind_skeleton(nb::module_& m) {
-  m.def("skeleton", &skeleton, nb::arg("mask"), nb::call_guard<nb::gil_scoped_release>());
+  m.def("skeletonize", &skeletonize, nb::arg("mask"), nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace segauge

@@ -320,7 +320,7 @@ class Thinning {
 
 }  // namespace
 
-BitVolume skeleton(const BitVolume& mask) {
+BitVolume skeletonize(const BitVolume& mask) {
   Thinning thinning(mask);
   thinning.run();
   return thinning.result(mask);

@@ -102,9 +102,7 @@ class Grid:
             return GridRelation(Kinship.SAME, "same grid", tuple(range(self.ndim)), (False,) * self.ndim)
         for axes, flips in _reorientations(self.ndim):
             if _same_grid(self.reoriented(axes, flips), other):
-                return GridRelation(
-                    Kinship.REORIENTABLE, f"same space, stored as {self.orientation}", axes, flips
-                )
+                return GridRelation(Kinship.REORIENTABLE, f"same space, stored as {self.orientation}", axes, flips)
         return GridRelation(Kinship.DIFFERENT, _difference_in_words(self, other))
 
     def reoriented(self, axes: Sequence[int], flips: Sequence[bool]) -> Grid:
@@ -117,6 +115,13 @@ class Grid:
                 affine[:, -1] += affine[:, axis] * (shape[axis] - 1)
                 affine[:, axis] *= -1
         return Grid(shape, affine)
+
+    def with_spacing(self, spacing: float | Sequence[float]) -> Grid:
+        """Return the grid with other voxel edges in mm, in the same directions from the same first voxel."""
+        edges = normalize_spacing(spacing, self.ndim)
+        affine = self.affine.copy()
+        affine[:-1, :-1] *= np.asarray(edges) / np.asarray(self.spacing)
+        return Grid(self.shape, affine)
 
     def _same_place(self, other: Grid) -> bool:
         gap = np.linalg.norm(self.corners() - other.corners(), axis=1).max()
@@ -175,7 +180,9 @@ def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
 def _checked_affine(affine: npt.ArrayLike, ndim: int) -> Affine:
     matrix = np.array(affine, dtype=np.float64)
     if matrix.shape != (ndim + 1, ndim + 1):
-        raise InvalidInput(f"affine: expected a {ndim + 1} x {ndim + 1} matrix for a {ndim}-D grid, got {matrix.shape}.")
+        raise InvalidInput(
+            f"affine: expected a {ndim + 1} x {ndim + 1} matrix for a {ndim}-D grid, got {matrix.shape}."
+        )
     if not np.all(np.isfinite(matrix)):
         raise InvalidInput("affine: expected finite numbers, got NaN or infinity.")
     edges = np.linalg.norm(matrix[:-1, :-1], axis=0)
@@ -218,7 +225,7 @@ def _difference_in_words(one: Grid, other: Grid) -> str:
     angle = _angle_degrees(one, other)
     if angle > 1e-2:
         parts.append(f"turned by {angle:.3g} degrees")
-    if not parts and one.orientation != other.orientation:
+    if one.orientation != other.orientation:
         parts.append(f"orientation {one.orientation} against {other.orientation}")
     return ", ".join(parts) or "the corners do not meet"
 

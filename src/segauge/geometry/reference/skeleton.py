@@ -31,7 +31,7 @@ _FACES_AND_EDGES = frozenset(i for i, step in enumerate(_AROUND) if np.abs(step)
 _POWERS = 1 << np.arange(27)
 
 
-def skeleton(mask: ReferenceMask) -> ReferenceMask:
+def skeletonize(mask: ReferenceMask) -> ReferenceMask:
     """Return the curve skeleton of a mask: the same topology, thin, centered, ends of curves kept.
 
     Foreground is 26-connected and background 6-connected (8 and 4 in 2-D); outside the image is background.
@@ -49,17 +49,13 @@ def skeleton(mask: ReferenceMask) -> ReferenceMask:
     return ReferenceMask(left[1:-1, 1:-1, 1:-1].reshape(mask.array.shape).copy())
 
 
+@lru_cache(maxsize=1 << 18)
 def is_simple(around: int) -> bool:
-    """Say whether removing a voxel changes no topology, from its 27 neighbourhood bits (bit 9 z + 3 y + x).
+    """Say whether removing a voxel changes no topology, from the 27 bits around it (bit 9 z + 3 y + x; 13 itself).
 
     Its neighbours in the mask must be one piece (by corners, edges or faces), and the background voxels that touch
     its faces one piece too (by faces, within the 18 voxels that share a face or an edge with it).
     """
-    return _is_simple(around | 1 << _CENTER)
-
-
-@lru_cache(maxsize=1 << 18)
-def _is_simple(around: int) -> bool:
     mask = {i for i in range(27) if around >> i & 1} - {_CENTER}
     background = {i for i in _FACES_AND_EDGES if not around >> i & 1}
     doors = background & _FACES
@@ -91,7 +87,7 @@ def _thinned_once(
         for voxel in sorted(chosen):
             neighbours = _neighbours(left, voxel)
             ends_a_curve = len(neighbours) == 1 and neighbours[0] in chosen
-            if not ends_a_curve and _is_simple(_bits(left, voxel)):
+            if not ends_a_curve and is_simple(_bits(left, voxel)):
                 left[voxel] = False
                 changed |= reached & set(neighbours)
     return {voxel for voxel in changed if left[voxel]}
@@ -101,7 +97,7 @@ def _is_removable(left: npt.NDArray[np.bool_], voxel: Voxel, direction: Voxel) -
     if left[_step(voxel, direction)]:
         return False
     around = _bits(left, voxel)
-    return around.bit_count() > 2 and _is_simple(around)
+    return around.bit_count() > 2 and is_simple(around)
 
 
 def _bits(left: npt.NDArray[np.bool_], voxel: Voxel) -> int:

@@ -1,0 +1,159 @@
+#include <numeric>
+
+#include "parallel.hpp"
+#include "search.hpp"
+
+namespace segauge {
+namespace {
+
+constexpr int64_t kBricksPerChunk = 16;
+
+std::vector<int64_t> sample_offsets(const CellSet& from, const Patterns& patterns) {
+  std::vector<int64_t> start(from.cells.size() + 1, 0);
+  for (size_t i = 0; i < from.cells.size(); ++i) {
+    const uint32_t code = from.cells[i].sample_code;
+    start[i + 1] = start[i] + patterns.sample_start[code + 1] - patterns.sample_start[code];
+  }
+  return start;
+}
+
+// The voxels around which everything within `span` steps along each axis is foreground: none of them is near a surface.
+BitVolume deep_inside(const BitVolume& mask, const std::array<int64_t, 3>& span) {
+  BitVolume along_x = mask;
+  for (int64_t z = 0; z < mask.nz; ++z)
+    for (int64_t y = 0; y < mask.ny; ++y) {
+      const uint64_t* in = mask.row(z, y);
+      uint64_t* out = along_x.row(z, y);
+      auto word = [&](int64_t i) { return i < 0 || i >= mask.row_words ? uint64_t{0} : in[i]; };
+      for (int64_t w = 0; w < mask.row_words; ++w)
+        for (int64_t s = 1; s <= span[2] && out[w] != 0; ++s) {
+          const int64_t whole = s / 64, bits = s % 64;
+          const uint64_t up = bits == 0 ? word(w - whole) : word(w - whole) << bits | word(w - whole - 1) >> (64 - bits);
+          const uint64_t down = bits == 0 ? word(w + whole) : word(w + whole) >> bits | word(w + whole + 1) << (64 - bits);
+          out[w] &= up & down;
+        }
+    }
+  auto narrowed = [](const BitVolume& in, int64_t steps, bool along_z) {
+    BitVolume out = in;
+    const int64_t length = along_z ? in.nz : in.ny;
+    for (int64_t z = 0; z < in.nz; ++z)
+      for (int64_t y = 0; y < in.ny; ++y)
+        for (int64_t s = -steps; s <= steps; ++s) {
+          const int64_t at = (along_z ? z : y) + s;
+          const uint64_t* other = at < 0 || at >= length ? nullptr : along_z ? in.row(at, y) : in.row(z, at);
+          for (int64_t w = 0; w < in.row_words; ++w) out.row(z, y)[w] &= other == nullptr ? 0 : other[w];
+        }
+    return out;
+  };
+  const BitVolume along_y = narrowed(along_x, span[1], false);
+  return mask.ndim == 3 ? narrowed(along_y, span[0], true) : along_y;
+}
+
+}  // namespace
+
+Vec3 Patterns::reach() const {
+  // rows of the inverse: cross products over the determinant
+  auto cross = [](const Vec3& a, const Vec3& b) {
+    return Vec3{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
+  };
+  const Vec3 c0 = cross(step[1], step[2]), c1 = cross(step[2], step[0]), c2 = cross(step[0], step[1]);
+  const double volume = std::abs(dot(step[0], c0));
+  return {std::sqrt(dot(c0, c0)) / volume, std::sqrt(dot(c1, c1)) / volume, std::sqrt(dot(c2, c2)) / volume};
+}
+
+BrickTree::BrickTree(const CellSet& cells) {
+  std::vector<int32_t> order(cells.bricks.size());
+  std::iota(order.begin(), order.end(), 0);
+  nodes_.reserve(2 * order.size());
+  if (!order.empty()) build(order, 0, order.size(), cells);
+}
+
+int32_t BrickTree::build(std::vector<int32_t>& order, size_t begin, size_t end, const CellSet& cells) {
+  const auto index = static_cast<int32_t>(nodes_.size());
+  nodes_.emplace_back();
+  Box box;
+  for (size_t i = begin; i < end; ++i) box.include(cells.bricks[static_cast<size_t>(order[i])].box);
+  nodes_[static_cast<size_t>(index)].box = box;
+  if (end - begin == 1) {
+    nodes_[static_cast<size_t>(index)].brick = order[begin];
+    return index;
+  }
+  int axis = 0;
+  for (int i = 1; i < 3; ++i)
+    if (box.high[i] - box.low[i] > box.high[axis] - box.low[axis]) axis = i;
+  const size_t middle = begin + (end - begin) / 2;
+  auto centre = [&](int32_t b) {
+    const Box& own = cells.bricks[static_cast<size_t>(b)].box;
+    return std::pair(own.low[axis] + own.high[axis], b);
+  };
+  std::nth_element(order.begin() + static_cast<int64_t>(begin), order.begin() + static_cast<int64_t>(middle),
+                   order.begin() + static_cast<int64_t>(end), [&](int32_t a, int32_t b) { return centre(a) < centre(b); });
+  const int32_t left = build(order, begin, middle, cells);
+  const int32_t right = build(order, middle, end, cells);
+  nodes_[static_cast<size_t>(index)].left = left;
+  nodes_[static_cast<size_t>(index)].right = right;
+  return index;
+}
+
+Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads) {
+  const Patterns& patterns = prepared.patterns;
+  const BrickTree tree(to);
+  const std::vector<int64_t> start = sample_offsets(from, patterns);
+  Samples out;
+  out.distance.resize(static_cast<size_t>(start.back()));
+  out.area.resize(static_cast<size_t>(start.back()));
+  const auto bricks = static_cast<int64_t>(from.bricks.size());
+  const int64_t chunks = (bricks + kBricksPerChunk - 1) / kBricksPerChunk;
+  auto search_chunk = [&](int64_t chunk, KnownDistances& known) {
+    Search search(to, tree, patterns, known);
+    const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
+    const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
+    for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
+      const Cell& cell = from.cells[static_cast<size_t>(i)];
+      const auto begin = static_cast<size_t>(patterns.sample_start[cell.sample_code]);
+      const auto count = static_cast<size_t>(patterns.sample_start[cell.sample_code + 1]) - begin;
+      if (count == 0) continue;
+      double* distance = out.distance.data() + start[static_cast<size_t>(i)];
+      std::copy_n(patterns.area.data() + begin, count, out.area.data() + start[static_cast<size_t>(i)]);
+      const int64_t same = search.cell_index(cell.z, cell.y, cell.x);
+      if (same >= 0 && to.cells[static_cast<size_t>(same)].code == cell.code) {
+        std::fill_n(distance, count, 0.0);  // the very same pieces are part of the other surface
+        search.hint(same);
+        continue;
+      }
+      search.nearest(cell, distance);
+      for (size_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
+    }
+  };
+  prepared.with_knowledge(worker_count(chunks, threads), [&](std::vector<KnownDistances>& known) {
+    parallel_for(chunks, threads,
+                 [&](int64_t chunk, int worker) { search_chunk(chunk, known[static_cast<size_t>(worker)]); });
+  });
+  return out;
+}
+
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads) {
+  const CellSet surface = find_cells(mask, nullptr, kind, patterns, threads);
+  const BrickTree tree(surface);
+  const Vec3 reach = patterns.reach();
+  std::array<int64_t, 3> span{};
+  for (size_t axis = 0; axis < 3; ++axis)
+    span[axis] = static_cast<int64_t>(std::min(width * reach[axis] * (1 + 1e-9), 1e6)) + 1;
+  const BitVolume deep = deep_inside(mask, span);
+  // marching-cubes cells are counted from the padded border, voxel faces from the first voxel
+  const int64_t shift = kind == SurfaceKind::marching_cubes ? 1 : 0, shift_z = mask.ndim == 3 ? shift : 0;
+  BitVolume band(mask.ndim, mask.nz, mask.ny, mask.nx);
+  KnownDistances unused(patterns);
+  parallel_for(mask.nz * mask.ny, threads, [&](int64_t row) {
+    const int64_t z = row / mask.ny, y = row % mask.ny;
+    Search search(surface, tree, patterns, unused);
+    for (int64_t w = 0; w < mask.row_words; ++w)
+      for (uint64_t left = mask.row(z, y)[w] & ~deep.row(z, y)[w]; left != 0; left &= left - 1) {
+        const int64_t x = 64 * w + lowest_bit(left);
+        if (search.reaches(z + shift_z, y + shift, x + shift, width * width)) band.set(z, y, x);
+      }
+  });
+  return band;
+}
+
+}  // namespace segauge

@@ -1,0 +1,69 @@
+"""The catalog of metrics: what there is, and how a user's words are looked up in it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+from dataclasses import replace
+from types import MappingProxyType
+
+from segauge.errors import UnknownMetric
+from segauge.metrics.definitions import counts, lesions, surfaces
+from segauge.scores import MetricInfo
+
+#: All metrics by key, in the order in which tables show them.
+CATALOG = MappingProxyType(
+    {
+        info.key: info
+        for info in (
+            *counts.OVERLAP,
+            *surfaces.SURFACE,
+            *counts.VOLUME,
+            *lesions.DETECTION,
+            *lesions.VOLUMES,
+            *lesions.LESIONWISE,
+        )
+    }
+)
+
+#: Metrics with a free part in their key.
+FAMILIES = (*counts.FAMILIES, *surfaces.FAMILIES, *lesions.FAMILIES)
+
+#: What is measured if nobody says otherwise.
+DEFAULT_METRICS = (
+    "dice",
+    "iou",
+    "sensitivity",
+    "precision",
+    "hd",
+    "hd95",
+    "assd",
+    "masd",
+    "nsd",
+    "pred_volume",
+    "gt_volume",
+    "relative_volume_difference",
+)
+
+
+def metric(key: str) -> MetricInfo:
+    """Return a metric by its key; the end of keys such as "hd97.5", "nsd@2", "fbeta@0.5" is free."""
+    if key in CATALOG:
+        return CATALOG[key]
+    for family in FAMILIES:
+        match = family.pattern.fullmatch(key)
+        if match:
+            return replace(family.make(match.group(1)), key=key)
+    close = difflib.get_close_matches(key, CATALOG, n=3)
+    hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
+    families = ", ".join(repr(family.example) for family in FAMILIES)
+    raise UnknownMetric(f"No metric {key!r}. {hint}There are {', '.join(CATALOG)}; and such as {families}.")
+
+
+def resolve_metrics(keys: str | Iterable[str] | None) -> tuple[MetricInfo, ...]:
+    """Return the metrics a user asked for: keys, "all", or None for the default ones."""
+    if keys is None:
+        return tuple(CATALOG[key] for key in DEFAULT_METRICS)
+    if isinstance(keys, str):
+        return tuple(CATALOG.values()) if keys == "all" else (metric(keys),)
+    return tuple(metric(key) for key in dict.fromkeys(keys))
