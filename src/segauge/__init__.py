@@ -38,6 +38,7 @@ from segauge.metrics.surface import (
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 if TYPE_CHECKING:
+    from segauge.evaluation import Case, EvaluationResult, evaluate
     from segauge.io import load_mask, load_rtstruct, read_labels
     from segauge.io.tables import read_scores, write_scores
     from segauge.stats import (
@@ -59,14 +60,17 @@ __version__ = "0.3.0.dev0"
 
 #: Names of the rooms that not everybody enters, loaded when asked for: whoever only measures pays for nothing else.
 _LOADED_WHEN_ASKED = {
+    "Case": "segauge.evaluation",
     "Comparison": "segauge.stats",
     "Estimate": "segauge.stats",
+    "EvaluationResult": "segauge.evaluation",
     "PairedComparison": "segauge.stats",
     "Ranking": "segauge.stats",
     "RankingResult": "segauge.stats",
     "bootstrap_ci": "segauge.stats",
     "compare": "segauge.stats",
     "estimate": "segauge.stats",
+    "evaluate": "segauge.evaluation",
     "load_mask": "segauge.io",
     "load_rtstruct": "segauge.io",
     "paired_significance": "segauge.stats",
@@ -81,10 +85,12 @@ _LOADED_WHEN_ASKED = {
 __all__ = [
     "CATALOG",
     "DEFAULT_METRICS",
+    "Case",
     "Comparison",
     "DetectionRules",
     "DetectionScores",
     "Estimate",
+    "EvaluationResult",
     "Grid",
     "LabelMap",
     "Labeling",
@@ -110,6 +116,7 @@ __all__ = [
     "detection_scores",
     "dice",
     "estimate",
+    "evaluate",
     "false_volumes",
     "hausdorff",
     "hausdorff95",
