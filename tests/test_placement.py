@@ -99,6 +99,14 @@ def test_partial_maps_that_do_not_meet_are_both_kept(image):
     assert not np.any(np.logical_and(placed.pred.layers[0], placed.gt.layers[0]))
 
 
+def test_a_part_that_lies_outside_of_the_whole_image_is_refused(image):
+    part = part_of(image, (slice(0, 6), slice(0, 7), slice(0, 2)), partial=True)
+    affine = part.grid.affine.copy()
+    affine[2, 3] += 2.5 * 20
+    with pytest.raises(GridMismatch, match="mm apart"):
+        place(LabelMap(part.layers, Grid(part.grid.shape, affine), partial=True), image)
+
+
 @pytest.mark.parametrize("shift", [3, 40, 0.4])
 def test_same_shape_elsewhere_is_refused_with_the_offset(image, shift):
     affine = image.grid.affine.copy()

@@ -177,7 +177,7 @@ def _on_lattice(pred: LabelMap, gt: LabelMap) -> Placement | None:
     ends = [start + n for start, n in zip(lattice.offset, lattice.shape, strict=True)]
     high = [max(n, end) if gt.partial else n for n, end in zip(gt.grid.shape, ends, strict=True)]
     meets = all(start < n and end > 0 for start, end, n in zip(lattice.offset, ends, gt.grid.shape, strict=True))
-    if not meets and not (pred.partial or gt.partial):
+    if not meets and not (pred.partial and gt.partial):
         return None
     offset = tuple(start - first for start, first in zip(lattice.offset, low, strict=True))
     notes = [f"{pred.source} covers {_size(lattice.shape)} of the same lattice; placed without interpolation"]

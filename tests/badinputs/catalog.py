@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydicom
 import pytest
 
 from segauge.grid import Grid
@@ -632,3 +633,12 @@ def program_in_the_preamble(folder: Path) -> Path:
 @bad_input(46, series=True, refused="does not say where it lies in the patient")
 def slice_without_a_position(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(2), ImagePositionPatient=lambda k: [] if k else [0, 0, 0])
+
+
+@bad_input(46, series=True, refused="slice02.dcm: is a slice without its size")
+def slice_without_a_size(folder: Path) -> Path:
+    write_series(folder / "ct", even_positions(3))
+    dataset = pydicom.dcmread(folder / "ct" / "slice02.dcm")
+    del dataset.Rows
+    save(dataset, folder / "ct" / "slice02.dcm")
+    return folder / "ct"

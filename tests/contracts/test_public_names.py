@@ -28,8 +28,13 @@ PROMISED = {
 }
 
 
+def constants_then_classes_then_functions(name):
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
 def test_public_names_are_sorted_and_there():
-    assert segauge.__all__ == sorted(segauge.__all__)
+    assert segauge.__all__ == sorted(segauge.__all__, key=constants_then_classes_then_functions)
+    assert set(segauge.__all__) <= set(dir(segauge))
     assert all(hasattr(segauge, name) for name in segauge.__all__)
     assert set(segauge.__all__) >= PROMISED
 

@@ -80,6 +80,11 @@ def test_overlap_counts_are_exact(shared, pair):
         assert counts == [int(row[key]) for key in ("n_ref", "n_pred", "tp", "fp", "fn")], row
 
 
+@lru_cache(maxsize=1)
+def _read_once(path: Path, threshold: float | None):
+    return read_labels(path, threshold=threshold).labels
+
+
 def _dicom_rows() -> list[dict[str, str]]:
     return [row for row in _rows("dicom/expected_dicom.csv") if row["number"]]
 
@@ -88,7 +93,7 @@ def _dicom_rows() -> list[dict[str, str]]:
 def test_dicom_voxels_are_exact(shared, row):
     path = shared / "data" / "dicom" / row["item"] / row["file"]
     # The table counts every fraction above zero; 1e-6 is below one part of any stored maximum.
-    labels = read_labels(path, threshold=1e-6 if "FRACTIONAL" in row["geometry_types"] else None).labels
+    labels = _read_once(path, 1e-6 if "FRACTIONAL" in row["geometry_types"] else None)
     number = int(row["number"])
     voxels = sum(int(np.count_nonzero(layer == number)) for layer in labels.layers)
     if number == 0:
@@ -108,7 +113,7 @@ def test_dicom_voxels_are_exact(shared, row):
     [
         ("rtstruct_ibsi_ct_phantom", "rtstruct.dcm", "mask_reference.nii.gz"),
         ("rtstruct_sts002_ct", "rtstruct.dcm", "mask_reference.nii.gz"),
-        ("rtstruct_lung1_001", "rtstruct.dcm", "expected_roi-7.nii.gz"),
+        pytest.param("rtstruct_lung1_001", "rtstruct.dcm", "expected_roi-7.nii.gz", marks=pytest.mark.slow),
         ("rtstruct_sts001_mr_t2_oblique", "rtstruct.dcm", "expected_roi-2.nii.gz"),
         ("seg_ucsf_br06_sagittal_fractional", "seg.dcm", "seg__expected_segment-1.nii.gz"),
         ("seg_dcmqi_liver", "partial_overlaps.dcm", "partial_overlaps__expected_segment-3.nii.gz"),
@@ -124,7 +129,8 @@ def test_dicom_masks_equal_in_space(shared, item, file, mask):
     number = int(mask.split("-")[-1].split(".")[0]) if "-" in mask else 1
     expected = read_labels(folder / mask).labels
     ours = expected.on_grid_of(labels)
-    assert np.array_equal(ours.layers[0] != 0, labels.mask(number).array)
+    layer = next(layer for layer in labels.layers if (layer == number).any())
+    assert np.array_equal(ours.layers[0] != 0, layer == number)
 
 
 @pytest.mark.parametrize("file", ["liver_deflate.dcm", "liver_rle.dcm"])

@@ -101,8 +101,13 @@ def _slice(path: Path, dataset: Any) -> _Slice | None:
     """Return the slice of a file, None if the file is no image."""
     source = str(path)
     with parser_failures(source):
-        if dataset.get("Modality", "") in _NOT_IMAGES or dataset.get("Rows") is None:
+        if dataset.get("Modality", "") in _NOT_IMAGES:
             return None
+        if dataset.get("Rows") is None or dataset.get("Columns") is None:
+            if dataset.get("ImagePositionPatient") is None:
+                return None
+            # Left out, it would make a gap that looks like a regular, wider spacing.
+            raise UnreadableFile(f"{path}: is a slice without its size (Rows, Columns). Export it again.")
         frames = int(dataset.get("NumberOfFrames") or 1)
         if frames > 1 or "Enhanced" in getattr(dataset.get("SOPClassUID", ""), "name", ""):
             raise IrregularSeries(

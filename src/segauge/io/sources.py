@@ -106,10 +106,10 @@ def load_mask(
         if segment_number not in labels.names and segment_number not in labels.labels():
             known = ", ".join(f"{number} ({name})" for number, name in labels.names.items())
             raise UnknownStructure(f"{labels.source}: has no segment {segment_number}; it has {known}.")
-        mask = labels.mask(segment_number).array.transpose(2, 1, 0)[::-1]
+        mask = _voxels(labels, segment_number).transpose(2, 1, 0)[::-1]
         edges = labels.grid.spacing[::-1]
     else:
-        mask = _foreground(labels) if label is None else labels.mask(label).array
+        mask = _voxels(labels, label)
         edges = labels.grid.spacing
     return mask, edges if spacing is None else normalize_spacing(spacing, mask.ndim)
 
@@ -134,15 +134,16 @@ def load_rtstruct(
     check_frame_of_reference(structures, options)
     region = region_named(structures, roi_name)
     reading = fill_regions(structures, [region], _series_grid(series), options)
-    mask = reading.labels.mask(region.number).array.transpose(1, 0, 2)
+    mask = _voxels(reading.labels, region.number).transpose(1, 0, 2)
     columns, rows, slices = series.grid.spacing
     return mask, (rows, columns, slices) if spacing is None else normalize_spacing(spacing, 3)
 
 
-def _foreground(labels: LabelMap) -> npt.NDArray[np.bool_]:
-    mask = np.zeros(labels.grid.shape, dtype=np.bool_)
+def _voxels(labels: LabelMap, label: int | None) -> npt.NDArray[np.bool_]:
+    """Return the voxels of a label, of any label if None, in the memory order of the layers."""
+    mask = np.zeros_like(labels.layers[0], dtype=np.bool_)
     for layer in labels.layers:
-        mask |= layer != 0
+        mask |= layer != 0 if label is None else layer == label
     return mask
 
 
