@@ -93,6 +93,13 @@ def test_structures_by_value_and_all():
     assert any("7 (500 voxels)" in note for note in named.notes["b"])
 
 
+def test_two_empty_masks_are_a_case_without_structures():
+    empty = np.zeros((16, 16, 16), dtype=np.uint8)
+    result = evaluate([Case("a", empty, empty), Case("b", box(), box())], structures="all", metrics=["dice"])
+    assert result.table.status[:, 0].tolist() == [Status.ABSENT, Status.PRESENT]
+    assert result.summary()["dice"].excluded == {"absent": 1}
+
+
 def test_all_labels_together_are_said_to_be_together():
     result = evaluate([Case("a", two_labels(), two_labels())])
     assert result.rows[0]["dice"] == 1.0

@@ -142,6 +142,7 @@ def evaluate(
         {case: kept.metadata for case, kept in dataset.cases.items()},
         {case: tuple(record["notes"]) for case, record in dataset.in_order().items() if record["notes"]},
         tuple(warnings),
+        dataset.counts(),
         dataset.protocol({"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": str(policy)}),
         confidence,
         n_resamples,
@@ -228,6 +229,14 @@ class _Dataset:
     def in_order(self) -> dict[str, Record]:
         """Return the records in the order of the cases."""
         return {case: self._records[case] for case in self.cases}
+
+    def counts(self) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+        """Return the voxel counts of all cases and structures."""
+        return {
+            (case, name): (found[0], found[1], found[2], found[3])
+            for case, record in self.in_order().items()
+            for name, found in record.get("counts", {}).items()
+        }
 
     def protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is needed to get the same numbers again."""

@@ -37,6 +37,8 @@ class EvaluationResult:
         metadata: per case id what the cases came with.
         notes: per case id what was odd about its files and how it was taken; only cases that have any.
         warnings: what concerns the whole dataset.
+        counts: voxels of each case and structure: true and false positives, false and true negatives; only where
+            structures do not overlap.
         protocol: versions, options, policies, seeds and the hashes of all files: what is needed to get the same again.
         confidence, n_resamples, seed: of the intervals.
         policy: what cases without a number count as.
@@ -48,6 +50,7 @@ class EvaluationResult:
     metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    counts: Mapping[tuple[str, str], tuple[int, int, int, int]] = field(default_factory=dict)
     protocol: Mapping[str, Any] = field(default_factory=dict)
     confidence: float = 0.95
     n_resamples: int = 2000

@@ -124,14 +124,14 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         any_frame_of_reference=options.any_frame_of_reference,
     )
     remarks.notes += placed.notes
-    pairs, unknown = _pair(placed.pred, placed.gt, pred, gt, job)
-    if unknown:
-        remarks.notes.append(f"pred: holds labels that nobody asked for: {unknown}")
+    pairs, counts = _pair(placed.pred, placed.gt, pred, gt, job, remarks)
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
             'structures="all" measures each'
         )
+    if not pairs.gt:  # "all" structures of two empty masks are none
+        return {**_located(placed.gt, remarks), "structures": {}, "in_gt": [], "counts": {}}
     measured = measure(
         placed.pred,
         placed.gt,
@@ -146,7 +146,7 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         threads=job.threads,
         case_id=case.case_id,
     )
-    return _record(measured, placed.gt, str(placed.method), remarks)
+    return {**_located(placed.gt, remarks), **_scores(measured), "counts": counts}
 
 
 def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelMap | None) -> Reading:
@@ -162,9 +162,12 @@ def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelM
 
 
 def _pair(
-    pred: LabelMap, gt: LabelMap, pred_reading: Reading, gt_reading: Reading, job: CaseJob
-) -> tuple[LabelPair, str]:
-    """Return which labels make which structure, and the predicted labels that nobody asked for, in words."""
+    pred: LabelMap, gt: LabelMap, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks
+) -> tuple[LabelPair, dict[str, list[int]]]:
+    """Return which labels make which structure, and the voxels (TP, FP, FN, TN) of each.
+
+    Maps of several layers have no voxel counts here: their structures may overlap.
+    """
     pred_counts: dict[int, int] = {}
     gt_labels: set[int] = set()
     for layer in pred.layers:
@@ -182,7 +185,13 @@ def _pair(
         job.options.segment_number,
     )
     shown = [f"{label} ({pred_counts[label]} voxels)" for label in pairs.unknown]
-    return pairs, ", ".join(shown[:8]) + (f" and {len(shown) - 8} more" if len(shown) > 8 else "")
+    if shown:
+        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
+    if len(pred.layers) > 1 or len(gt.layers) > 1:
+        return pairs, {}
+    found = {name: table.overlap(pairs.pred[name], pairs.gt[name], job.options.spec.ignore) for name in pairs.gt}
+    return pairs, {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
 
 
 def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:
@@ -196,7 +205,19 @@ def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:
     return {**record, "in_gt": in_gt, "ndim": labels.grid.ndim, "diagonal_mm": labels.grid.diagonal_mm}
 
 
-def _record(measured: Measurement, gt: LabelMap, method: str, remarks: _Remarks) -> Record:
+def _located(gt: LabelMap, remarks: _Remarks) -> Record:
+    """Return what is said of a case that could be compared, whatever its scores."""
+    return {
+        "status": "",
+        "reason": "",
+        "notes": remarks.notes,
+        "ndim": gt.grid.ndim,
+        "diagonal_mm": gt.grid.diagonal_mm,
+    }
+
+
+def _scores(measured: Measurement) -> Record:
+    """Return status, reason and values of each structure, and which of them the ground truth has."""
     table = measured.table
     structures: dict[str, Any] = {}
     in_gt: list[str] = []
@@ -206,16 +227,7 @@ def _record(measured: Measurement, gt: LabelMap, method: str, remarks: _Remarks)
         structures[name] = [status.value, table.reasons.get((table.cases[0], name), ""), values]
         if status in (Status.PRESENT, Status.MISSED):
             in_gt.append(name)
-    return {
-        "status": "",
-        "reason": "",
-        "notes": remarks.notes,
-        "structures": structures,
-        "in_gt": in_gt,
-        "ndim": gt.grid.ndim,
-        "diagonal_mm": gt.grid.diagonal_mm,
-        "placement": method,
-    }
+    return {"structures": structures, "in_gt": in_gt}
 
 
 def source_name(source: Source | None) -> str:
