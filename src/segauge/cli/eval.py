@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segauge.cli.sources import console
+from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
@@ -207,17 +207,12 @@ def _print(result: EvaluationResult, warnings: list[str]) -> None:
         table.add_row(escape(name), *map(escape, cells), str(first.n), words)
     out.print(table)
     for warning in (*warnings, *result.warnings):
-        out.print(f"warning: {_one_line(warning)}", markup=False)
+        out.print(f"warning: {one_line(warning)}", markup=False)
     for case, (status, reason) in result.failures.items():
-        out.print(f"{_one_line(case)}: {status.value}: {_one_line(reason)}", markup=False)
+        out.print(f"{one_line(case)}: {status.value}: {one_line(reason)}", markup=False)
     noted = sum(len(notes) for notes in result.notes.values())
     if noted:
         out.print(f"{noted} notes on {len(result.notes)} cases; --json has them", markup=False)
-
-
-def _one_line(text: str) -> str:
-    """Return text with nothing in it that could move a terminal's cursor."""
-    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)
 
 
 def _exit_code(result: EvaluationResult) -> int:
