@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 #: Written into every result file.
 SCHEMA = "segauge-evaluation/1"
 META_PREFIX = "meta."
+#: A metadata field with more values than this is not a grouping; `by_subgroup` still takes it.
+MOST_GROUPS = 30
 
 #: Statuses of a whole case, as opposed to those of a structure that was measured.
 CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
@@ -138,13 +140,18 @@ class EvaluationResult:
             "structures": {name: _plain(found) for name, found in self.by_structure().items()},
             "subgroups": {
                 key: {str(value): _plain(found) for value, found in self.by_subgroup(key).items()}
-                for key in self.metadata_keys
+                for key in self._grouping_keys()
             },
             "per_case": [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
             "notes": {case: list(notes) for case, notes in self.notes.items()},
             "warnings": list(self.warnings),
             "protocol": dict(self.protocol),
         }
+
+    def _grouping_keys(self) -> list[str]:
+        """Return the metadata fields that make groups: those with few values. An age or a patient's id makes none."""
+        values = {key: {str(row.get(key)) for row in self.metadata.values()} for key in self.metadata_keys}
+        return [key for key, found in values.items() if len(found) <= MOST_GROUPS]
 
     def to_json(self, path: str | os.PathLike[str]) -> Path:
         """Write everything as JSON; `segauge.read_scores` reads it back."""
