@@ -8,6 +8,7 @@ import pytest
 from segauge.errors import InvalidInput
 from segauge.stats import (
     SCHEMES,
+    MissingPolicy,
     average_matrix,
     compare,
     kendall_tau,
@@ -143,6 +144,16 @@ def test_distances_without_penalty_are_ranked_by_case_ranks():
     found = rank({"a": a, "b": b}, higher_is_better=False, bounds=(0, np.inf), n_resamples=500)
     assert found.schemes["mean"] == {"a": 1.0, "b": 2.0}
     assert found["a"].score.value == pytest.approx((11 + 18) / 20)
+
+
+def test_failures_are_counted_whatever_they_count_as():
+    a, b = np.linspace(1, 5, 20), np.linspace(1.1, 5.1, 20)
+    a[:9] = np.inf
+    scale = Scale(False, (0.0, np.inf))
+    for policy in (MissingPolicy(), MissingPolicy(failed="penalty", penalty=100.0)):
+        found = rank({"a": a, "b": b}, scale=scale, policy=policy, n_resamples=500)
+        assert (found["a"].failure_share, found["b"].failure_share) == (9 / 20, 0.0)
+        assert found.schemes["failures"] == {"a": 2.0, "b": 1.0}
 
 
 def test_ranking_stability_splits_ties_and_refuses_unequal_cases():

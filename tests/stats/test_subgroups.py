@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
-from segauge.stats.subgroups import binned, group_interaction, subgroups
+from segauge.stats.subgroups import binned, estimate_groups, group_interaction
 
 RNG = np.random.default_rng(3)
 
@@ -23,7 +23,7 @@ def test_bins_leave_nothing_out():
 def test_groups_are_estimated_and_small_ones_named():
     values = np.concatenate([RNG.beta(9, 1, 30), RNG.beta(4, 3, 30), [0.5, 0.6], [np.nan]])
     labels = ["easy"] * 30 + ["hard"] * 30 + ["rare"] * 2 + [None]
-    found = subgroups(values, labels, bounds=(0, 1), n_resamples=2000)
+    found = estimate_groups(values, labels, bounds=(0, 1), n_resamples=2000)
     easy, hard, rare = found.groups
     assert easy.estimate.value == pytest.approx(values[:30].mean())
     assert rare.estimate is None
@@ -40,22 +40,22 @@ def test_groups_are_estimated_and_small_ones_named():
 
 def test_shrunken_means_lie_between_the_group_and_the_rest():
     values = np.concatenate([RNG.normal(0.8, 0.05, 50), RNG.normal(0.7, 0.05, 50), RNG.normal(0.2, 0.05, 3)])
-    found = {g.name: g for g in subgroups(values, ["a"] * 50 + ["b"] * 50 + ["c"] * 3, n_resamples=500).groups}
+    found = {g.name: g for g in estimate_groups(values, ["a"] * 50 + ["b"] * 50 + ["c"] * 3, n_resamples=500).groups}
     assert values[-3:].mean() < found["c"].shrunken < 0.75
     assert abs(found["a"].shrunken - values[:50].mean()) < 0.01
 
 
 def test_without_a_difference_shrinking_gives_one_mean():
     values = np.tile([0.7, 0.9], 20)
-    found = subgroups(values, ["a"] * 20 + ["b"] * 20, n_resamples=500)
+    found = estimate_groups(values, ["a"] * 20 + ["b"] * 20, n_resamples=500)
     assert [group.shrunken for group in found.groups] == pytest.approx([0.8, 0.8])
 
 
 def test_worst_bound_is_stricter_with_more_groups():
     values = RNG.beta(6, 2, 60)
-    two = subgroups(values, ["a"] * 30 + ["b"] * 30, bounds=(0, 1), n_resamples=500)
+    two = estimate_groups(values, ["a"] * 30 + ["b"] * 30, bounds=(0, 1), n_resamples=500)
     worst = values[:30] if values[:30].mean() < values[30:].mean() else values[30:]
-    six = subgroups(
+    six = estimate_groups(
         np.concatenate([worst, np.tile(worst + 0.01, 5).clip(0, 1)]),
         ["w"] * 30 + [f"g{i // 30}" for i in range(150)],
         bounds=(0, 1),
@@ -68,7 +68,7 @@ def test_worst_bound_is_stricter_with_more_groups():
 def test_groups_may_overlap():
     values = RNG.beta(6, 2, 60)
     masks = {"x": np.arange(60) < 40, "y": np.arange(60) >= 20}
-    found = subgroups(values, masks, bounds=(0, 1), n_resamples=1000)
+    found = estimate_groups(values, masks, bounds=(0, 1), n_resamples=1000)
     assert found.overlapping
     assert found.gaps[0].delta == pytest.approx(values[:40].mean() - values[20:].mean())
 
@@ -76,10 +76,12 @@ def test_groups_may_overlap():
 def test_clusters_widen_gaps_of_repeated_cases():
     values = RNG.beta(6, 2, 40)
     labels = ["a"] * 20 + ["b"] * 20
-    once = subgroups(values, labels, bounds=(0, 1), n_resamples=4000).gaps[0]
+    once = estimate_groups(values, labels, bounds=(0, 1), n_resamples=4000).gaps[0]
     patients = [f"{i:02d}" for i in range(40)] * 4
-    naive = subgroups(np.tile(values, 4), labels * 4, bounds=(0, 1), n_resamples=4000).gaps[0]
-    clustered = subgroups(np.tile(values, 4), labels * 4, bounds=(0, 1), cluster=patients, n_resamples=4000).gaps[0]
+    naive = estimate_groups(np.tile(values, 4), labels * 4, bounds=(0, 1), n_resamples=4000).gaps[0]
+    clustered = estimate_groups(np.tile(values, 4), labels * 4, bounds=(0, 1), cluster=patients, n_resamples=4000).gaps[
+        0
+    ]
     width = [gap.ci_high - gap.ci_low for gap in (once, naive, clustered)]
     assert width[1] < 0.6 * width[0]
     # The same patients in the same order: the same draws.
@@ -88,7 +90,7 @@ def test_clusters_widen_gaps_of_repeated_cases():
 
 def test_labels_must_fit():
     with pytest.raises(InvalidInput, match="3 cases, 1 labels"):
-        subgroups([1, 2, 3], ["a"])
+        estimate_groups([1, 2, 3], ["a"])
 
 
 @pytest.mark.slow
@@ -98,7 +100,7 @@ def test_gaps_without_a_difference_are_rarely_found():
     labels = ["a"] * 15 + ["b"] * 20 + ["c"] * 40 + ["d"] * 60
     for _ in range(400):
         values = np.concatenate([rng.normal(0, s, n) for s, n in ((2, 15), (1, 20), (1, 40), (0.5, 60))])
-        gaps = subgroups(values, labels, ci="t", n_resamples=500, seed=int(rng.integers(1 << 30))).gaps
+        gaps = estimate_groups(values, labels, ci="t", n_resamples=500, seed=int(rng.integers(1 << 30))).gaps
         found += min(gap.p_value for gap in gaps) < 0.05
     # 400 simulations of a 5 % test: up to 8.5 % is within three standard errors.
     assert found / 400 <= 0.085

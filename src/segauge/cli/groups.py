@@ -18,7 +18,7 @@ from segauge.cli.sources import (
 )
 from segauge.errors import InvalidInput
 from segauge.io.tables.metadata import metadata_column
-from segauge.stats import ScoreMatrix, SubgroupReport, binned, group_interaction, subgroups
+from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
 
 def add_parser(subparsers: Any) -> None:
@@ -77,7 +77,7 @@ def _labels(matrix: ScoreMatrix, column: dict[str, str], edges: str | None) -> l
 
 
 def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argparse.Namespace) -> SubgroupReport:
-    return subgroups(
+    return estimate_groups(
         matrix.values[:, j],
         labels,
         bounds=matrix.scale.bounds,
@@ -89,6 +89,10 @@ def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argpars
         seed=args.seed,
         name=matrix.models[j],
     )
+
+
+def _interval(gap: Gap) -> str:
+    return "" if gap.ci_low is None or gap.ci_high is None else f"[{gap.ci_low:+.3f}, {gap.ci_high:+.3f}]"
 
 
 def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str, Any]) -> None:
@@ -104,7 +108,7 @@ def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str
     for model, report in reports.items():
         cells = [f"{g.estimate} n={g.n}" if g.estimate else f"too few, n={g.n}" for g in report.groups]
         gap = max(report.gaps, key=lambda gap: abs(gap.delta), default=None)
-        words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.delta:+.3f} [{gap.ci_low:+.3f}, {gap.ci_high:+.3f}]"
+        words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.delta:+.3f} {_interval(gap)}"
         bound = "" if report.worst_bound is None else f"{report.worst}, bound {report.worst_bound:.3f}"
         table.add_row(*(escape(cell) for cell in (model, *cells, bound, words)))
     out.print(table)

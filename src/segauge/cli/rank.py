@@ -17,6 +17,7 @@ from segauge.cli.sources import (
 )
 from segauge.io.tables import ImportedScores
 from segauge.stats import SCHEMES, Ranking, rank, rank_tasks
+from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 
 def add_parser(subparsers: Any) -> None:
@@ -78,7 +79,8 @@ def _table(ranking: Ranking) -> Any:
     from rich.table import Table
 
     table = Table(title=f"{escape(ranking.title)}, {ranking.n_cases} cases", title_justify="left")
-    for name, side in (("place", "right"), ("model", "left"), (f"mean [{100 * ranking.level:g} %]", "left")):
+    score = "mean rank" if RANKED_WITHIN_CASES in ranking.notes else "mean"
+    for name, side in (("place", "right"), ("model", "left"), (f"{score} [{100 * ranking.level:g} %]", "left")):
         table.add_column(name, justify=side)  # type: ignore[arg-type]
     for name in ("n", "failed", "ranks", "wins again"):
         table.add_column(name, justify="right")

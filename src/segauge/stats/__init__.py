@@ -6,7 +6,6 @@ from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy, summarise
-from segauge.stats.paired_significance import PairedComparison, paired_significance
 from segauge.stats.planning import (
     PairPlan,
     cases_for_half_width,
@@ -16,16 +15,19 @@ from segauge.stats.planning import (
     plan_pairs,
     upper_sd,
 )
+from segauge.stats.published import PairedComparison, RankingResult, RankStat, paired_significance, ranking_stability
 from segauge.stats.ranking import Flip, RankedModel, Ranking, rank
-from segauge.stats.ranking_stability import RankingResult, RankStat, ranking_stability
+from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
-from segauge.stats.subgroups import Gap, Group, Interaction, SubgroupReport, binned, group_interaction, subgroups
+from segauge.stats.subgroups import Gap, Group, Interaction, SubgroupReport, binned, estimate_groups, group_interaction
 
 __all__ = [
     "METHODS",
     "SCHEMES",
+    "Change",
     "Comparison",
+    "Difference",
     "Estimate",
     "Flip",
     "Gap",
@@ -52,7 +54,9 @@ __all__ = [
     "cases_to_separate",
     "compare",
     "detectable_difference",
+    "difference",
     "estimate",
+    "estimate_groups",
     "group_interaction",
     "kendall_tau",
     "paired_power",
@@ -64,7 +68,6 @@ __all__ = [
     "scale_of",
     "score_matrix",
     "share",
-    "subgroups",
     "summarise",
     "upper_sd",
 ]

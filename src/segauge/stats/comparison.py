@@ -1,6 +1,6 @@
 """Comparisons of models on the same cases: all pairs, with intervals, effect sizes and verdicts.
 
-The plain percentile comparison of segauge 0.2 is `paired_significance()`, in a module of its own.
+The plain percentile comparison of segauge 0.2, `paired_significance()`, is in `published`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.stats.estimation import finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.multiplicity import CORRECTIONS, step_down
@@ -180,6 +181,12 @@ def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regular
     )
 
 
+def half_widths(critical: npt.ArrayLike, errors: Floats) -> Floats:
+    """Return critical value times standard error: 0 where the error is 0, whatever the critical value."""
+    with np.errstate(invalid="ignore"):
+        return np.where(errors > 0, np.asarray(critical) * errors, 0.0)
+
+
 def _ratio(shift: Floats, error: Floats) -> Floats:
     """Return shift / error: 0 where both are 0, infinite where only the error is."""
     ratio = np.divide(shift, error, out=np.zeros_like(shift), where=error > 0)
@@ -265,7 +272,15 @@ def comparable(
     matrix = score_matrix(scores, **selection).scored_cases()
     if len(matrix.models) < 2:
         raise InvalidInput(f"A comparison needs two models or more, got {len(matrix.models)}.")
-    return matrix.as_ranks() if matrix.has_failures_without_value else matrix
+    empty = [name for name, column in zip(matrix.models, matrix.values.T, strict=True) if np.isnan(column).all()]
+    if empty:
+        raise InvalidInput(f"Without a single score, so not to be compared: {', '.join(empty)}.")
+    if not matrix.has_failures_without_value:
+        return matrix
+    ranked = matrix.as_ranks()
+    if not ranked.cases:
+        raise InvalidInput("There is no case that every model has a score or a failure for, so none to rank within.")
+    return ranked
 
 
 def _require_known(method: str, correction: str | None, margin: float | None) -> None:
@@ -292,14 +307,14 @@ class _Tested:
 def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n_resamples: int, seed: int) -> _Tested:
     means, direction = pairs.sample.means, np.sign(pairs.sample.means)
     if method == "max-t":
-        half = np.quantile(pairs.resampled.max(axis=1), level, method="higher") * pairs.errors
+        half = half_widths(np.quantile(pairs.resampled.max(axis=1), level, method="higher"), pairs.errors)
         return _Tested(means - half, means + half, step_down(pairs.statistics, pairs.resampled), direction)
     adjust = CORRECTIONS[correction]
     # An interval has no step-down: with Holm or Bonferroni it is widened for the number of pairs.
     each = level if correction == "none" else 1.0 - (1.0 - level) / pairs.first.size
     if method == "bootstrap-t":
         p = (1.0 + (pairs.resampled >= pairs.statistics).sum(axis=0)) / (len(pairs.resampled) + 1.0)
-        half = np.quantile(pairs.resampled, each, axis=0, method="higher") * pairs.errors
+        half = half_widths(np.quantile(pairs.resampled, each, axis=0, method="higher"), pairs.errors)
         return _Tested(means - half, means + half, adjust(p), direction)
     request = Request(each, (-np.inf, np.inf), n_resamples, stream(seed, "cases"))
     low, high = METHODS["percentile" if method == "percentile" else "t"].function(pairs.sample, request)
@@ -322,7 +337,7 @@ def _pair_result(
     kept = column[np.isfinite(column)]
     has_interval = pairs.sample.units[k] > 1
     delta = float(pairs.sample.means[k]) if kept.size else 0.0
-    low, high = (float(tested.low[k]), float(tested.high[k])) if has_interval else (None, None)
+    low, high = (finite(tested.low[k]), finite(tested.high[k])) if has_interval else (None, None)
     p_value = float(tested.p_values[k]) if has_interval and tested.p_values is not None else None
     deviation = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
     better = kept if matrix.scale.higher_is_better else -kept

@@ -208,8 +208,8 @@ def estimate_columns(
             n_failed = int(np.isinf(values[:, j]).sum())
             results[j] = Estimate(
                 value=_centre(kept[:, k], statistic),
-                ci_low=_finite(low[k]),
-                ci_high=_finite(high[k]),
+                ci_low=finite(low[k]),
+                ci_high=finite(high[k]),
                 level=level,
                 n=len(kept),
                 method=method,
@@ -253,9 +253,9 @@ def bootstrap_ci(
         tail = (1.0 - confidence) / 2.0
         low, high = (float(limit) for limit in np.quantile(resampled, [tail, 1.0 - tail]))
     return Estimate(
-        value=_finite(float(statistic(kept))) if kept.size else None,
-        ci_low=_finite(low),
-        ci_high=_finite(high),
+        value=finite(float(statistic(kept))) if kept.size else None,
+        ci_low=finite(low),
+        ci_high=finite(high),
         level=confidence,
         n=int(kept.size),
         method="percentile",
@@ -273,8 +273,9 @@ def _resampled_statistic(
     return np.array([float(statistic(row)) for block in blocks for row in block])
 
 
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None
+def finite(value: float) -> float | None:
+    """Return a plain number, or None in the place of NaN and infinity."""
+    return float(value) if math.isfinite(value) else None
 
 
 def _one_column(values: npt.ArrayLike) -> Floats:

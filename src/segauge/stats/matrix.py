@@ -19,6 +19,9 @@ from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, scale_of
 
+#: Note of a matrix whose scores are ranks.
+RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
+
 CasePolicy = Literal["same", "common", "failed"]
 
 
@@ -32,6 +35,7 @@ class ScoreMatrix:
         scale: which way is better, and the ends of the scale.
         columns: per model what was left out and what failed.
         clusters: per case the patient it belongs to, or None.
+        failures: (cases, models), True where the model failed; without it, what has no value or the scale's worst.
         title: what was scored: "liver dice".
         notes: rules that made these values, for the result to print.
 
@@ -43,6 +47,7 @@ class ScoreMatrix:
     scale: Scale = field(default_factory=Scale)
     columns: Mapping[str, Resolved] = field(default_factory=dict)
     clusters: tuple[str, ...] | None = None
+    failures: npt.NDArray[np.bool_] | None = None
     title: str = ""
     notes: tuple[str, ...] = ()
 
@@ -63,6 +68,12 @@ class ScoreMatrix:
     def has_failures_without_value(self) -> bool:
         """True if some failure has no value, so that no mean exists."""
         return bool(np.isinf(self.values).any())
+
+    @property
+    def failed(self) -> npt.NDArray[np.bool_]:
+        """(cases, models): True where the model failed: by its status, without a value, or at the scale's worst."""
+        told = np.zeros(self.values.shape, dtype=bool) if self.failures is None else self.failures
+        return told | np.isinf(self.values) | ((self.values == self.scale.worst) if self.failures is None else False)
 
     @property
     def better(self) -> Floats:
@@ -87,6 +98,7 @@ class ScoreMatrix:
             cases=tuple(self.cases[i] for i in positions),
             values=self.values[positions],
             clusters=None if self.clusters is None else tuple(self.clusters[i] for i in positions),
+            failures=None if self.failures is None else self.failures[positions],
         )
 
     def as_ranks(self) -> ScoreMatrix:
@@ -99,8 +111,9 @@ class ScoreMatrix:
         return replace(
             kept,
             values=ranks,
+            failures=kept.failed,
             scale=Scale(False, (1.0, float(len(self.models)))),
-            notes=(*self.notes, "scores are ranks within each case, failures last"),
+            notes=(*self.notes, RANKED_WITHIN_CASES),
         )
 
     def cluster_numbers(self) -> npt.NDArray[np.intp] | None:
@@ -172,9 +185,15 @@ def score_matrix(
         scale,
         columns,
         None if cluster is None else tuple(cluster.get(case, case) for case in ids),
+        np.column_stack([_failures(column, scale) for column in columns.values()]),
         f"{structure} {metric}".strip(),
         (str(policy.for_scale(scale)), note) if note else (str(policy.for_scale(scale)),),
     )
+
+
+def _failures(column: Resolved, scale: Scale) -> npt.NDArray[np.bool_]:
+    worst: npt.NDArray[np.bool_] = column.values == scale.worst
+    return worst if column.is_failure is None else worst | column.is_failure
 
 
 def _as_table(given: Any, metric: str | None) -> ScoreTable:

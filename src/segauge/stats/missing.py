@@ -82,8 +82,8 @@ _FAILURES = frozenset(status for status in Status if status.is_failure)
 class Resolved:
     """One column after a policy: NaN is left out, infinity is a failure without a value.
 
-    By status: `excluded` counts the cases left out, `failed` the failures that have a value (the worst one, or a
-    penalty), `behind` those that have none and stand behind all others.
+    `is_failure` marks the cases that failed and stay in. By status: `excluded` counts the cases left out, `failed` the
+    failures that have a value (the worst one, or a penalty), `behind` those that have none and stand behind all others.
     """
 
     values: Floats
@@ -91,6 +91,7 @@ class Resolved:
     failed: Mapping[str, int] = field(default_factory=dict)
     behind: Mapping[str, int] = field(default_factory=dict)
     policy: MissingPolicy = AUTO
+    is_failure: npt.NDArray[np.bool_] | None = None
 
 
 def resolve(
@@ -112,6 +113,7 @@ def resolve(
         failed=_by_reason(states, failures & np.isfinite(values)),
         behind=_by_reason(states, np.isinf(values)),
         policy=decided,
+        is_failure=failures & ~np.isnan(values),
     )
 
 

@@ -156,8 +156,8 @@ class Sample:
 
     @cached_property
     def means(self) -> Floats:
-        """The mean of each column's values."""
-        return np.asarray(self.sums.sum(axis=0) / self.n)
+        """The mean of each column's values; 0 for a column without any."""
+        return _ratio(self.sums.sum(axis=0), self.n)
 
     @cached_property
     def deviations(self) -> Floats:

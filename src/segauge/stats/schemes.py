@@ -37,8 +37,12 @@ def by_median(matrix: ScoreMatrix) -> Floats:
 
 
 def by_mean_rank(matrix: ScoreMatrix) -> Floats:
-    """Rank the models within each case, failures last, then rank by the mean of these ranks."""
-    return average_ranks(levelled(-matrix.as_ranks().values.mean(axis=0)))
+    """Rank the models within each case, failures last, then rank by the mean of these ranks.
+
+    Without a case that every model has, all tie.
+    """
+    ranks = matrix.as_ranks().values
+    return average_ranks(levelled(-ranks.sum(axis=0) / max(len(ranks), 1)))
 
 
 def by_tests_won(matrix: ScoreMatrix) -> Floats:
@@ -66,10 +70,9 @@ def by_failures(matrix: ScoreMatrix) -> Floats:
 
 
 def failure_shares(matrix: ScoreMatrix) -> Floats:
-    """Return per model the share of its cases that failed: without a value, or at the worst value of the scale."""
+    """Return per model the share of its cases that failed."""
     scored = ~np.isnan(matrix.values)
-    failed = np.isinf(matrix.values) | (matrix.values == matrix.scale.worst)
-    return np.asarray((failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
+    return np.asarray((matrix.failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
 
 
 def _failures_worst(matrix: ScoreMatrix) -> Floats:

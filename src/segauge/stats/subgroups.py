@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.stats.estimation import Estimate, estimate
+from segauge.stats.comparison import half_widths
+from segauge.stats.estimation import Estimate, estimate, finite
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.multiplicity import step_down
 from segauge.stats.resampling import BLOCK, Floats, Sample, fixed_point, require_level, require_resamples, stream
@@ -42,8 +43,8 @@ class Gap:
     a: str
     b: str
     delta: float
-    ci_low: float
-    ci_high: float
+    ci_low: float | None
+    ci_high: float | None
     p_value: float
 
 
@@ -107,7 +108,7 @@ def _number(value: object) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def subgroups(
+def estimate_groups(
     values: npt.ArrayLike,
     groups: Labels | Mapping[str, Sequence[bool]],
     *,
@@ -233,10 +234,10 @@ def _gaps(
         observed = np.abs(delta) / (spread + extra)
     # 0 / 0: two groups without any spread and without a difference.
     resampled, observed = np.nan_to_num(resampled, posinf=np.inf), np.nan_to_num(observed, posinf=np.inf)
-    half = np.quantile(resampled.max(axis=1), level, method="higher") * (spread + extra)
+    half = half_widths(np.quantile(resampled.max(axis=1), level, method="higher"), spread + extra)
     p = step_down(observed, resampled)
     return tuple(
-        Gap(names[a], names[b], *(float(x) for x in (delta[k], delta[k] - half[k], delta[k] + half[k], p[k])))
+        Gap(names[a], names[b], float(delta[k]), finite(delta[k] - half[k]), finite(delta[k] + half[k]), float(p[k]))
         for k, (a, b) in enumerate(zip(first, second, strict=True))
     )
 
