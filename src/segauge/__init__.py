@@ -38,6 +38,7 @@ from segauge.metrics.surface import (
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 if TYPE_CHECKING:
+    from segauge.evaluation import Case, EvaluationResult, evaluate
     from segauge.io import Reading, load_mask, load_rtstruct, read_labels
     from segauge.io.tables import read_metadata, read_scores, write_scores
     from segauge.placement import Placement, place
@@ -66,10 +67,12 @@ __version__ = "0.3.0.dev0"
 
 #: Names of the rooms that not everybody enters, loaded when asked for: whoever only measures pays for nothing else.
 _LOADED_WHEN_ASKED = {
+    "Case": "segauge.evaluation",
     "Comparison": "segauge.stats",
     "Difference": "segauge.stats",
     "Estimate": "segauge.stats",
     "MissingPolicy": "segauge.stats",
+    "EvaluationResult": "segauge.evaluation",
     "PairedComparison": "segauge.stats",
     "Placement": "segauge.placement",
     "Ranking": "segauge.stats",
@@ -82,6 +85,7 @@ _LOADED_WHEN_ASKED = {
     "difference": "segauge.stats",
     "estimate": "segauge.stats",
     "estimate_groups": "segauge.stats",
+    "evaluate": "segauge.evaluation",
     "load_mask": "segauge.io",
     "load_rtstruct": "segauge.io",
     "paired_significance": "segauge.stats",
@@ -98,11 +102,13 @@ _LOADED_WHEN_ASKED = {
 __all__ = [
     "CATALOG",
     "DEFAULT_METRICS",
+    "Case",
     "Comparison",
     "DetectionRules",
     "DetectionScores",
     "Difference",
     "Estimate",
+    "EvaluationResult",
     "Grid",
     "LabelMap",
     "Labeling",
@@ -135,6 +141,7 @@ __all__ = [
     "difference",
     "estimate",
     "estimate_groups",
+    "evaluate",
     "false_volumes",
     "hausdorff",
     "hausdorff95",

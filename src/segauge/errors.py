@@ -45,5 +45,9 @@ class IrregularSeries(UnreadableFile):
     """The slices of a DICOM series do not make one regular grid: tilted, doubled, missing, or mixed."""
 
 
+class CacheUnusable(SegaugeError):
+    """The folder that keeps finished cases cannot be used: another run holds it, or it cannot be written."""
+
+
 class MissingExtra(SegaugeError, ImportError):
     """A file needs an optional dependency that is not installed; the message names the extra."""

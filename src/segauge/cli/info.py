@@ -16,7 +16,8 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser(
         "info",
         help="say what a segmentation file holds",
-        description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions.",
+        description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions. "
+        "Exit codes: 0 fine, 1 the file cannot be read, 2 usage, 3 some of several files cannot be read.",
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of masks, or a DICOM series")
     parser.add_argument("--reference", metavar="PATH", help="images or ground truth that give RTSTRUCT its grid")

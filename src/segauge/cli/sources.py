@@ -133,3 +133,8 @@ def console() -> Console:
 
     # Into a file or a pipe no name may be cut: 160 columns where there is no terminal to ask.
     return Console(highlight=False, soft_wrap=True, width=shutil.get_terminal_size((160, 24)).columns)
+
+
+def one_line(text: str) -> str:
+    """Return text with nothing in it that could move a terminal's cursor."""
+    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)

@@ -29,6 +29,11 @@ CATALOG = MappingProxyType(
 #: Metrics with a free part in their key.
 FAMILIES = (*counts.FAMILIES, *surfaces.FAMILIES, *lesions.FAMILIES)
 
+#: What some metrics were called in segauge 0.1; a table that is asked for one has a column of that name.
+FORMER_NAMES = MappingProxyType(
+    {"det_f1": "lesion_f1", "det_precision": "lesion_precision", "det_recall": "lesion_recall"}
+)
+
 #: What is measured if nobody says otherwise.
 DEFAULT_METRICS = (
     "dice",
@@ -50,6 +55,8 @@ def metric(key: str) -> MetricInfo:
     """Return a metric by its key; the end of keys such as "hd97.5", "nsd@2", "fbeta@0.5" is free."""
     if key in CATALOG:
         return CATALOG[key]
+    if key in FORMER_NAMES:
+        return replace(CATALOG[FORMER_NAMES[key]], key=key)
     for family in FAMILIES:
         match = family.pattern.fullmatch(key)
         if match:

@@ -14,7 +14,7 @@ from segauge.scores import Status
 
 #: Written into every score file; a reader refuses any other.
 SCHEMA = "segauge-scores/1"
-_NOT_METRICS = ("case_id", "case")
+_NOT_METRICS = ("case_id", "case", "structure", "status", "reason")
 
 
 def recognises(path: Path) -> bool:
@@ -59,7 +59,8 @@ def _segbench(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
 def _rows(rows: list[Mapping[str, Any]], model: str, structure: str, where: str) -> Iterator[Cell]:
     """Yield the numbers of flat rows; metadata ("meta.age") and text are no scores.
 
-    segauge 0.2 wrote infinity (or null) for the distances of an empty mask, beside a Dice of 0.
+    Rows of today carry their structure and status. segauge 0.2 wrote infinity (or null)
+    for the distances of an empty mask, beside a Dice of 0.
     """
     for row in rows:
         case = str(row.get("case_id", row.get("case", "")))
@@ -67,8 +68,11 @@ def _rows(rows: list[Mapping[str, Any]], model: str, structure: str, where: str)
         numbers = {key: _value(value) for key, value in scores.items() if value is None or _is_number(value)}
         failed = numbers.get("dice") == 0.0 and any(not math.isfinite(value) for value in numbers.values())
         status = Status.MISSED if failed else Status.PRESENT
+        if "status" in row:
+            status = Status(row["status"])
+        named = str(row.get("structure", structure))
         for key, value in numbers.items():
-            yield Cell(model, case, structure, key, value if math.isfinite(value) else math.nan, status, where)
+            yield Cell(model, case, named, key, value if math.isfinite(value) else math.nan, status, where)
 
 
 def _is_number(value: object) -> bool:

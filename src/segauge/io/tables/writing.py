@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.io.outputs import csv_text, write_whole
 from segauge.io.tables.results_json import SCHEMA
 from segauge.scores import ScoreTable
 
@@ -36,12 +34,8 @@ def write_scores(
     """
     if format not in _WRITERS:
         raise InvalidInput(f"No format {format!r} to write; there are {', '.join(_WRITERS)}.")
-    target = Path(path)
     text = _WRITERS[format](tables, _one_metric(tables, metric) if format in ("wide", "challenger") else "")
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    beside.write_text(text, encoding="utf-8", newline="")
-    beside.replace(target)
-    return target
+    return write_whole(path, text)
 
 
 def _one_metric(tables: Mapping[str, ScoreTable], metric: str | None) -> str:
@@ -71,7 +65,7 @@ def _long_text(tables: Mapping[str, ScoreTable], _metric: str) -> str:
         for row in table.rows()
         for metric in table.metrics
     ]
-    return _csv_text(("model", "case", "structure", "metric", "value", "status"), rows)
+    return csv_text(("model", "case", "structure", "metric", "value", "status"), rows)
 
 
 def _wide_text(tables: Mapping[str, ScoreTable], metric: str) -> str:
@@ -82,7 +76,7 @@ def _wide_text(tables: Mapping[str, ScoreTable], metric: str) -> str:
         for i, case in enumerate(table.cases):
             values = [columns[name][i] if name in columns else math.nan for name in structures]
             rows.append((model, case, *[None if math.isnan(value) else float(value) for value in values]))
-    return _csv_text(("model", "case", *structures), rows)
+    return csv_text(("model", "case", *structures), rows)
 
 
 def _challenger_text(tables: Mapping[str, ScoreTable], metric: str) -> str:
@@ -92,21 +86,7 @@ def _challenger_text(tables: Mapping[str, ScoreTable], metric: str) -> str:
         for row in table.rows()
         if row["status"] != "absent"
     ]
-    return _csv_text(("Task", "Case", "Algorithm", "MetricValue"), rows)
-
-
-def _csv_text(header: Iterable[str], rows: Iterable[tuple[Any, ...]]) -> str:
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([_inert(name) for name in header])
-    for row in rows:
-        writer.writerow([_inert(cell) if isinstance(cell, str) else "" if cell is None else repr(cell) for cell in row])
-    return buffer.getvalue()
-
-
-def _inert(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    return csv_text(("Task", "Case", "Algorithm", "MetricValue"), rows)
 
 
 _WRITERS: dict[str, Callable[[Mapping[str, ScoreTable], str], str]] = {

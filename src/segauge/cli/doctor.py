@@ -1,0 +1,48 @@
+"""`segauge doctor --pred PREDS --gt LABELS`: what is wrong with the files, before any number."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import console, one_line
+from segauge.io.layouts.finding import LAYOUTS, find_pairs
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "doctor",
+        help="say what is wrong with the files, before any number",
+        description="Look at every file: pairing, health, grids, spacing, orientation (48 flips and permutations), "
+        "labels, presence. Exit codes: 0 fine (warnings do not count), 1 tool error, 2 usage, 3 files are missing, "
+        "unreadable or have the wrong labels, 4 grids or orientations do not agree.",
+    )
+    parser.add_argument("--pred", required=True, type=Path, metavar="PATH", help="predictions: a folder, or one file")
+    parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
+    parser.add_argument("--notes", action="store_true", help="print notes, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Examine, print and write."""
+    from segauge.doctor import Level, examine
+
+    pairing = find_pairs(args.pred, args.gt, layout=args.layout)
+    found = examine(pairing)
+    out = console()
+    out.print(f"{found.n_cases} cases in the layout {pairing.layout!r}", markup=False)
+    for finding in found.findings:
+        if finding.level is not Level.NOTE or args.notes:
+            out.print(one_line(str(finding)), markup=False)
+    counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
+    words = ", ".join(f"{count} {level.value}s" for level, count in counts.items() if count)
+    out.print("healthy" + (f" ({words})" if words else "") if found.is_healthy else words, markup=False)
+    if args.json is not None:
+        args.json.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
+    errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}
+    return 4 if errors & {"grid", "orientation"} else 3 if errors else 0

@@ -1,0 +1,90 @@
+"""From the records of cases to the result: one table over all structures, and what concerns the dataset."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from segauge.errors import InvalidInput
+from segauge.evaluation.scoring import Record, ScoringOptions
+from segauge.measurement import measure
+from segauge.scores import ScoreTable, Status
+
+
+def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple[ScoreTable, list[str]]:
+    """Return the table of all cases, in their order, and warnings about the dataset.
+
+    Raises:
+        InvalidInput: if a structure that was asked for occurs in no ground truth.
+
+    """
+    structures, warnings = _structures(records, options)
+    shape = (len(records), len(structures), len(options.metrics))
+    values = np.full(shape, np.nan)
+    status = np.empty(shape[:2], dtype=object)
+    reasons: dict[tuple[str, str], str] = {}
+    for i, (case, record) in enumerate(records.items()):
+        for j, name in enumerate(structures):
+            state, reason, row = _cell(record, name, options.metrics)
+            status[i, j] = Status(state)
+            values[i, j] = [np.nan if value is None else value for value in row]
+            if reason:
+                reasons[case, name] = reason
+    return ScoreTable(tuple(records), structures, options.metrics, values, status, reasons), warnings
+
+
+def _cell(record: Record, name: str, metrics: tuple[str, ...]) -> tuple[str, str, Sequence[float | None]]:
+    """Return status, reason and values of a structure; one that no file of the case holds is absent."""
+    if record["status"]:
+        return record["status"], record["reason"], [None] * len(metrics)
+    if name in record["structures"]:
+        state, reason, row = record["structures"][name]
+        return state, reason, row
+    return Status.ABSENT.value, "", _absent(record["ndim"], metrics)
+
+
+@cache
+def _absent(ndim: int, metrics: tuple[str, ...]) -> tuple[float | None, ...]:
+    """Return the values of a structure that is in neither mask, as measuring two empty masks gives them."""
+    empty = np.zeros((1,) * ndim, dtype=np.uint8)
+    found = measure(empty, empty, {"nothing": 1}, metrics)
+    return tuple(found["nothing", key].value for key in metrics)
+
+
+def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple[tuple[str, ...], list[str]]:
+    """Return the structures of the dataset, and what was predicted but occurs in no ground truth."""
+    read = [record for record in records.values() if "in_gt" in record]
+    in_gt = {name for record in read for name in record["in_gt"]}
+    if options.spec.mode == "foreground":
+        return ("foreground",), []
+    if options.spec.mode == "named":
+        absent = [name for name in options.spec.parts if name not in in_gt]
+        if absent and read:
+            raise InvalidInput(_no_such(absent, in_gt, len(read)))
+        return tuple(options.spec.parts), []
+    seen = list(dict.fromkeys(name for record in read for name in (*record["in_gt"], *record.get("structures", {}))))
+    warnings = [
+        f"{name!r} was predicted in {count} cases but occurs in no ground truth; it is not measured"
+        for name in seen
+        if name not in in_gt and (count := sum(name in record.get("structures", {}) for record in read))
+    ]
+    found = sorted((name for name in seen if name in in_gt), key=_natural)
+    return tuple(found) or ("foreground",), warnings
+
+
+def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:
+    names = ", ".join(map(repr, absent))
+    have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural)) or "none of those asked for"
+    return (
+        f"{names} occurs in none of the {n} ground truths, so there is nothing to measure it against. "
+        f"Those that occur: {have}. Check the labels, or leave it out of structures."
+    )
+
+
+def _natural(name: str) -> tuple[Any, ...]:
+    """Sort "label 2" before "label 10"."""
+    head, _, tail = name.rpartition(" ")
+    return (head, int(tail), "") if tail.isdecimal() and head == "label" else (name, 0, name)

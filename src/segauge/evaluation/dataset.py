@@ -1,0 +1,266 @@
+"""evaluate(): a dataset of cases -> EvaluationResult."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack
+from importlib.metadata import version
+from typing import Any, Literal
+
+from segauge import errors
+from segauge.errors import InvalidInput, SegaugeError, UnreadableFile
+from segauge.evaluation.cases import Case
+from segauge.evaluation.collection import score_table
+from segauge.evaluation.progress import Progress, watched
+from segauge.evaluation.result import EvaluationResult
+from segauge.evaluation.scoring import (
+    CaseJob,
+    Record,
+    ScoringOptions,
+    failure,
+    is_repeatable,
+    score_case,
+    source_name,
+)
+from segauge.evaluation.structures import StructureChoice, spec_of
+from segauge.executors import Crash, run
+from segauge.geometry.engine import engine
+from segauge.geometry.patterns import SurfaceKind, check_surface
+from segauge.io import Limits
+from segauge.io.contents import content_hash
+from segauge.io.journal import Journal, open_journal
+from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
+from segauge.metrics.matching import DetectionRules
+from segauge.metrics.surface import HdMode
+from segauge.scores import Status
+from segauge.stats.missing import AUTO, MissingPolicy
+
+_DETECTION = ("det_f1", "det_precision", "det_recall")
+
+
+def evaluate(
+    cases: Iterable[Case],
+    *,
+    nsd_tolerance: float | Mapping[str, float] = 1.0,
+    detection: bool = True,
+    detection_iou: float = 0.1,
+    label: int | None = None,
+    segment_number: int = 1,
+    confidence: float = 0.95,
+    n_resamples: int = 2000,
+    seed: int = 0,
+    structures: StructureChoice | None = None,
+    metrics: str | Iterable[str] | None = None,
+    surface: SurfaceKind = "marching-cubes",
+    hd: HdMode = "directed",
+    ignore: int | None = None,
+    resample: Literal["nearest"] | None = None,
+    trust_array: bool = False,
+    any_frame_of_reference: bool = False,
+    threshold: float | None = None,
+    max_voxels: int = Limits().max_voxels,
+    policy: MissingPolicy = AUTO,
+    jobs: int | None = None,
+    executor: Any = None,
+    timeout: float | None = None,
+    cache: str | os.PathLike[str] | None = None,
+    progress: bool = False,
+    on_error: Literal["record", "raise"] = "record",
+) -> EvaluationResult:
+    """Measure every case and return the scores, with intervals on demand.
+
+    A case that cannot be read, compared or measured becomes rows with a status and the reason. With `cache`, finished
+    cases are kept on disk: the same call goes on where it was stopped, and measures again only cases whose files or
+    options have changed.
+
+    Args:
+        cases: the cases; may be a generator, they are taken as workers become free.
+        nsd_tolerance: tolerance of the normalised surface distance in mm, one number or one per structure.
+        detection: measure the detection of lesions, too.
+        detection_iou: IoU from which a lesion counts as found.
+        label: measure only this label. Without it and `structures`, every non-zero voxel is one structure.
+        segment_number: the segment of DICOM-SEG files, where neither `structures` nor `label` is given.
+        confidence: level of the intervals.
+        n_resamples: resamples of the intervals.
+        seed: of the resamples.
+        structures: names, label values, `{"kidneys": [1, 2]}`, a Labeling, the path of a dataset.json or YAML file, or
+            "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error.
+        metrics: keys of the catalog; the usual ones if not given.
+        surface: "marching-cubes" or "voxel".
+        hd: "directed" or "pooled" percentiles of the Hausdorff distance.
+        ignore: ground-truth label whose voxels count for nothing.
+        resample: "nearest" to resample predictions that lie on another grid.
+        trust_array: compare voxel by voxel, whatever the headers say.
+        any_frame_of_reference: compare DICOM files of different frames of reference.
+        threshold: take probabilities of at least this value as foreground.
+        max_voxels: largest image that is read.
+        policy: what cases without a number count as in summaries.
+        jobs: worker processes; 1 and in this process if not given.
+        executor: "serial", "processes", "dask", the address of a dask scheduler, or a dask client.
+        timeout: seconds for one case; needs processes.
+        cache: folder that keeps finished cases.
+        progress: show a progress bar.
+        on_error: "record" failures, or "raise" the first one.
+
+    Raises:
+        InvalidInput: if the arguments cannot be used, two cases share an id, or a structure occurs in no ground truth.
+        CacheUnusable: if the cache folder cannot be written or another run is using it.
+
+    """
+    if on_error not in ("record", "raise"):
+        raise InvalidInput(f"on_error: expected 'record' or 'raise', got {on_error!r}.")
+    wanted = (*DEFAULT_METRICS, *(_DETECTION if detection else ())) if metrics is None else metrics
+    found = resolve_metrics(wanted)
+    DetectionRules(iou_threshold=detection_iou)
+    options = ScoringOptions(
+        spec_of(structures, label=label, ignore=ignore),
+        tuple(info.key for info in found),
+        nsd_tolerance,
+        check_surface(surface),
+        hd,
+        detection_iou,
+        segment_number,
+        resample,
+        trust_array,
+        any_frame_of_reference,
+        threshold,
+        max_voxels,
+    )
+    total = len(cases) if isinstance(cases, (list, tuple)) else None
+    with ExitStack() as stack:
+        journal = None if cache is None else stack.enter_context(open_journal(cache))
+        bar = stack.enter_context(watched(total)) if progress else None
+        dataset = _Dataset(options, journal, bar, on_error, _threads(jobs, executor))
+        dataset.measure(cases, executor=executor, jobs=jobs, timeout=timeout)
+    table, warnings = score_table(dataset.in_order(), options)
+    return EvaluationResult(
+        table,
+        found,
+        {case: kept.metadata for case, kept in dataset.cases.items()},
+        {case: tuple(record["notes"]) for case, record in dataset.in_order().items() if record["notes"]},
+        tuple(warnings),
+        dataset.counts(),
+        dataset.protocol({"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": str(policy)}),
+        confidence,
+        n_resamples,
+        seed,
+        policy,
+    )
+
+
+def _threads(jobs: int | None, executor: Any) -> int | None:
+    """Return the threads of one worker: the cores are shared between the workers."""
+    if (jobs or 1) == 1 and executor in (None, "serial", "processes"):
+        return None
+    return max(1, (os.cpu_count() or 1) // (jobs or os.cpu_count() or 1))
+
+
+class _Kept:
+    """What stays of a case after it was measured: no image."""
+
+    def __init__(self, case: Case) -> None:
+        self.metadata = dict(case.metadata)
+        self.names = {"pred": source_name(case.pred), "gt": source_name(case.gt)}
+        self.hashes: dict[str, str | None] = {}
+        self.key: str | None = None
+
+
+class _Dataset:
+    """A run: takes cases one by one, asks the journal, has the rest measured, and keeps the records."""
+
+    def __init__(
+        self, options: ScoringOptions, journal: Journal | None, bar: Progress | None, on_error: str, threads: int | None
+    ) -> None:
+        self._options, self._journal, self._bar = options, journal, bar
+        self._on_error, self._threads = on_error, threads
+        self.cases: dict[str, _Kept] = {}
+        self._records: dict[str, Record] = {}
+
+    def measure(self, cases: Iterable[Case], **how: Any) -> None:
+        """Measure all cases."""
+        sent: list[str] = []
+        for outcome in run(score_case, self._jobs(cases, sent), **how):
+            result = outcome.result
+            record = failure(Status.FAILED, result.reason) if isinstance(result, Crash) else result
+            case = sent[outcome.index]
+            key = self.cases[case].key
+            if self._journal is not None and key is not None and is_repeatable(record):
+                self._journal.add(key, record)
+            self._keep(case, record)
+        if not self.cases:
+            raise InvalidInput("Expected at least one case to evaluate, got none.")
+
+    def _jobs(self, cases: Iterable[Case], sent: list[str]) -> Iterator[CaseJob]:
+        """Yield the cases that must be measured; the journal's are kept at once."""
+        for case in cases:
+            if not isinstance(case, Case):
+                raise InvalidInput(f"cases: expected segauge.Case, got {type(case).__name__}.")
+            if case.case_id in self.cases:
+                raise InvalidInput(f"Two cases are called {case.case_id!r}: give each case an id of its own.")
+            kept = self.cases[case.case_id] = _Kept(case)
+            kept.hashes = {"pred": _hash(case.pred), "gt": _hash(case.gt)}
+            kept.key = self._key(case, kept)
+            known = None if self._journal is None or kept.key is None else self._journal.get(kept.key)
+            if known is not None:
+                self._keep(case.case_id, known)
+                continue
+            sent.append(case.case_id)
+            yield CaseJob(case, self._options, self._threads)
+
+    def _key(self, case: Case, kept: _Kept) -> str | None:
+        if kept.hashes["gt"] is None or (case.pred is not None and kept.hashes["pred"] is None):
+            return None
+        # Names stand in messages and notes, so a file of the same content elsewhere is another case.
+        names = [str(source) if isinstance(source, (str, os.PathLike)) else "" for source in (case.pred, case.gt)]
+        parts = [_versions(), self._options.to_dict(), case.case_id, names, kept.hashes, case.spacing]
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _keep(self, case: str, record: Record) -> None:
+        self._records[case] = record
+        if record["status"] and self._on_error == "raise":
+            kind = getattr(errors, record.get("error") or "SegaugeError", SegaugeError)
+            raise kind(f"Case {case!r}: {record['reason']}")
+        if self._bar is not None:
+            self._bar.advance(failed=bool(record["status"]))
+
+    def in_order(self) -> dict[str, Record]:
+        """Return the records in the order of the cases."""
+        return {case: self._records[case] for case in self.cases}
+
+    def counts(self) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+        """Return the voxel counts of all cases and structures."""
+        return {
+            (case, name): (found[0], found[1], found[2], found[3])
+            for case, record in self.in_order().items()
+            for name, found in record.get("counts", {}).items()
+        }
+
+    def protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what is needed to get the same numbers again."""
+        files = {
+            case: {side: {"name": kept.names[side], "sha256": kept.hashes[side]} for side in ("pred", "gt")}
+            for case, kept in self.cases.items()
+        }
+        return {
+            "versions": _versions(),
+            "options": self._options.to_dict(),
+            "statistics": dict(statistics),
+            "files": files,
+        }
+
+
+def _versions() -> dict[str, str]:
+    return {"segauge": version("segauge"), "numpy": version("numpy"), "engine": engine().__name__.rpartition(".")[2]}
+
+
+def _hash(source: Any) -> str | None:
+    """Return the content hash of a source, None where it cannot be read: the reader will say why."""
+    if source is None:
+        return None
+    try:
+        return content_hash(source)
+    except (UnreadableFile, OSError, ValueError):
+        return None

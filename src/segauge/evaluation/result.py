@@ -1,0 +1,220 @@
+"""EvaluationResult: the scores of a dataset, and the questions asked of them next."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
+from segauge.io.outputs import csv_text, write_whole
+from segauge.scores import MetricInfo, ScoreTable, Status
+from segauge.stats.estimation import Estimate
+from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
+from segauge.stats.scales import Scale
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Written into every result file.
+SCHEMA = "segauge-evaluation/1"
+META_PREFIX = "meta."
+#: A metadata field with more values than this is not a grouping; `by_subgroup` still takes it.
+MOST_GROUPS = 30
+
+#: Statuses of a whole case, as opposed to those of a structure that was measured.
+CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
+
+
+@dataclass(frozen=True, eq=False)
+class EvaluationResult:
+    """The scores of all cases, with a status for every case and structure.
+
+    Attributes:
+        table: the scores.
+        metrics: facts of each metric of the table.
+        metadata: per case id what the cases came with.
+        notes: per case id what was odd about its files and how it was taken; only cases that have any.
+        warnings: what concerns the whole dataset.
+        counts: voxels of each case and structure: true and false positives, false and true negatives; only where
+            structures do not overlap.
+        protocol: versions, options, policies, seeds and the hashes of all files: what is needed to get the same again.
+        confidence, n_resamples, seed: of the intervals.
+        policy: what cases without a number count as.
+
+    """
+
+    table: ScoreTable
+    metrics: tuple[MetricInfo, ...]
+    metadata: Mapping[str, Mapping[str, object]] = field(default_factory=dict)
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    counts: Mapping[tuple[str, str], tuple[int, int, int, int]] = field(default_factory=dict)
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    confidence: float = 0.95
+    n_resamples: int = 2000
+    seed: int = 0
+    policy: MissingPolicy = AUTO
+
+    @property
+    def metric_names(self) -> list[str]:
+        """Keys of the metrics, in the order of the columns."""
+        return list(self.table.metrics)
+
+    @property
+    def structures(self) -> list[str]:
+        """Names of the structures."""
+        return list(self.table.structures)
+
+    @property
+    def metadata_keys(self) -> list[str]:
+        """Every metadata field that any case has."""
+        return list(dict.fromkeys(key for row in self.metadata.values() for key in row))
+
+    @property
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per case and structure: case_id, structure, status, reason, each metric (or None), meta.* fields."""
+        rows = []
+        for row in self.table.rows():
+            case = row.pop("case")
+            known = {f"{META_PREFIX}{key}": value for key, value in self.metadata.get(case, {}).items()}
+            rows.append({"case_id": case, **row, **known})
+        return rows
+
+    @property
+    def failures(self) -> dict[str, tuple[Status, str]]:
+        """Cases that could not be measured at all: status and reason by case id."""
+        failed = {}
+        for i, case in enumerate(self.table.cases):
+            status: Status = self.table.status[i, 0]
+            if status in CASE_FAILURES:
+                failed[case] = (status, self.table.reasons.get((case, self.table.structures[0]), ""))
+        return failed
+
+    def summary(self, structure: str | None = None) -> dict[str, Estimate]:
+        """Return the estimate of each metric over all cases: of one structure, or of all structures together.
+
+        Together means the mean over all structures of all cases; structures of one case are not independent, so cases
+        are resampled as wholes.
+        """
+        return self._estimates(self.table, structure)
+
+    def by_structure(self) -> dict[str, dict[str, Estimate]]:
+        """Return the summary of each structure."""
+        return {name: self.summary(name) for name in self.table.structures}
+
+    def by_subgroup(self, key: str, structure: str | None = None) -> dict[object, dict[str, Estimate]]:
+        """Return the summary of each group of cases with one value of a metadata field; None groups those without."""
+        if key not in self.metadata_keys:
+            raise InvalidInput(f"No metadata field {key!r}; there are {', '.join(self.metadata_keys) or 'none'}.")
+        groups: dict[object, list[int]] = {}
+        for i, case in enumerate(self.table.cases):
+            groups.setdefault(self.metadata.get(case, {}).get(key), []).append(i)
+        return {value: self._estimates(_selected(self.table, chosen), structure) for value, chosen in groups.items()}
+
+    def _estimates(self, table: ScoreTable, structure: str | None) -> dict[str, Estimate]:
+        if structure is not None and structure not in table.structures:
+            raise UnknownStructure(f"No structure {structure!r}; there are {', '.join(table.structures)}.")
+        names = table.structures if structure is None else (structure,)
+        cluster = None if len(names) == 1 else list(table.cases) * len(names)
+        found = {}
+        for info in self.metrics:
+            scale = _scale(info)
+            columns = [resolve(table, name, info.key, scale=scale, policy=self.policy) for name in names]
+            found[info.key] = estimate_resolved(
+                _pooled(columns), scale, level=self.confidence, cluster=cluster, n_resamples=self.n_resamples,
+                seed=self.seed, name=f"{'+'.join(names)}/{info.key}",
+            )  # fmt: skip
+        return found
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values, ready for strict JSON."""
+        return {
+            "schema": SCHEMA,
+            "n_cases": len(self.table),
+            "config": {"confidence": self.confidence, "n_resamples": self.n_resamples, "seed": self.seed},
+            "summary": _plain(self.summary()),
+            "structures": {name: _plain(found) for name, found in self.by_structure().items()},
+            "subgroups": {
+                key: {str(value): _plain(found) for value, found in self.by_subgroup(key).items()}
+                for key in self._grouping_keys()
+            },
+            "per_case": [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
+            "notes": {case: list(notes) for case, notes in self.notes.items()},
+            "warnings": list(self.warnings),
+            "protocol": dict(self.protocol),
+        }
+
+    def _grouping_keys(self) -> list[str]:
+        """Return the metadata fields that make groups: those with few values. An age or a patient's id makes none."""
+        values = {key: {str(row.get(key)) for row in self.metadata.values()} for key in self.metadata_keys}
+        return [key for key, found in values.items() if len(found) <= MOST_GROUPS]
+
+    def to_json(self, path: str | os.PathLike[str]) -> Path:
+        """Write everything as JSON; `segauge.read_scores` reads it back."""
+        return write_whole(path, json.dumps(self.to_dict(), indent=1, allow_nan=False) + "\n")
+
+    def to_csv(self, path: str | os.PathLike[str]) -> Path:
+        """Write the rows as CSV; a cell that a spreadsheet would run as a formula gets an apostrophe before it."""
+        rows = self.rows
+        header = list(dict.fromkeys(key for row in rows for key in row))
+        return write_whole(path, csv_text(header, ([row.get(key) for key in header] for row in rows)))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the rows as a data frame."""
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingExtra("to_pandas needs pandas: install it with `pip install pandas`.") from error
+        return pd.DataFrame(self.rows)
+
+    def __str__(self) -> str:
+        failed = len(self.failures)
+        head = f"{len(self.table)} cases" + (f", {failed} of them could not be measured" if failed else "")
+        lines = [head]
+        for name, found in self.by_structure().items():
+            lines += [f"{name}  {key}  {estimate!r}" for key, estimate in found.items()]
+        return "\n".join(lines)
+
+
+def _scale(info: MetricInfo) -> Scale:
+    """Return the scale of a metric; a plain measurement (a volume) has no worst value that a failure could count as."""
+    return Scale(info.direction == "higher", info.bounds, info.unit)
+
+
+def _pooled(columns: Sequence[Resolved]) -> Resolved:
+    """Return several columns below one another."""
+    import numpy as np
+
+    def summed(kind: str) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        for column in columns:
+            for reason, count in getattr(column, kind).items():
+                counts[reason] = counts.get(reason, 0) + count
+        return counts
+
+    values = np.concatenate([column.values for column in columns])
+    return Resolved(values, summed("excluded"), summed("failed"), summed("behind"), columns[0].policy)
+
+
+def _selected(table: ScoreTable, chosen: Sequence[int]) -> ScoreTable:
+    cases = tuple(table.cases[i] for i in chosen)
+    reasons = {key: words for key, words in table.reasons.items() if key[0] in set(cases)}
+    index = list(chosen)
+    return ScoreTable(cases, table.structures, table.metrics, table.values[index], table.status[index], reasons)
+
+
+def _plain(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
+    return {key: estimate.to_dict() for key, estimate in estimates.items()}
+
+
+def _json_value(value: object) -> object:
+    """Return metadata as JSON can hold it: what is no number, text or truth value, as text."""
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if isinstance(value, float):
+        return value if value == value and abs(value) != float("inf") else str(value)
+    return str(value)

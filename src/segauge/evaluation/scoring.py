@@ -1,0 +1,237 @@
+"""score_case(): what a worker does with one case; its record is plain JSON values, whoever ran it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
+from segauge.evaluation.cases import Case, Source
+from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
+from segauge.geometry.masks import tabulate
+from segauge.geometry.patterns import SurfaceKind
+from segauge.io import Limits, Reading, read_labels
+from segauge.labelmap import LabelMap
+from segauge.measurement import Measurement, measure
+from segauge.metrics.matching import DetectionRules
+from segauge.metrics.surface import HdMode
+from segauge.placement import place
+from segauge.scores import Status
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """Everything that a case's numbers depend on beside its files."""
+
+    spec: StructureSpec
+    metrics: tuple[str, ...]
+    nsd_tolerance: float | Mapping[str, float] = 1.0
+    surface: SurfaceKind = "marching-cubes"
+    hd: HdMode = "directed"
+    detection_iou: float = 0.1
+    segment_number: int = 1
+    resample: Literal["nearest"] | None = None
+    trust_array: bool = False
+    any_frame_of_reference: bool = False
+    threshold: float | None = None
+    max_voxels: int = Limits().max_voxels
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
+        tolerance = self.nsd_tolerance
+        return {
+            "structures": self.spec.mode
+            if self.spec.mode != "named"
+            else {k: list(v) for k, v in self.spec.parts.items()},
+            "ignore": self.spec.ignore,
+            "metrics": list(self.metrics),
+            "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
+            "surface": self.surface,
+            "hd": self.hd,
+            "detection_iou": self.detection_iou,
+            "segment_number": self.segment_number,
+            "resample": self.resample,
+            "trust_array": self.trust_array,
+            "any_frame_of_reference": self.any_frame_of_reference,
+            "threshold": self.threshold,
+            "max_voxels": self.max_voxels,
+        }
+
+
+@dataclass(frozen=True)
+class CaseJob:
+    """One case with the options, as it travels to a worker."""
+
+    case: Case
+    options: ScoringOptions
+    threads: int | None = None
+
+
+@dataclass
+class _Remarks:
+    """What has to be said about a case, gathered on the way."""
+
+    notes: list[str] = field(default_factory=list)
+
+
+def score_case(job: CaseJob) -> Record:
+    """Return the record of one case: status and values of each structure, or the failure of the whole case."""
+    remarks = _Remarks()
+    try:
+        return _scored(job, remarks)
+    except SegaugeError as error:
+        return failure(_status_of(error), str(error), error=type(error).__name__, notes=remarks.notes)
+
+
+def failure(status: Status, reason: str, *, error: str = "", notes: list[str] | None = None) -> Record:
+    """Return the record of a case that has no scores at all."""
+    return {"status": status.value, "reason": reason, "error": error, "notes": notes or []}
+
+
+def is_repeatable(record: Record) -> bool:
+    """Say whether the same files would give the same record again: crashes and missing software would not."""
+    return record["status"] != Status.FAILED.value and record.get("error") != MissingExtra.__name__
+
+
+def _status_of(error: SegaugeError) -> Status:
+    if isinstance(error, (GridMismatch, ShapeMismatch)):
+        return Status.REFUSED
+    if isinstance(error, (UnreadableFile, MissingExtra)):
+        return Status.UNREADABLE
+    return Status.REFUSED if isinstance(error, InvalidInput) else Status.FAILED
+
+
+def _scored(job: CaseJob, remarks: _Remarks) -> Record:
+    case, options = job.case, job.options
+    gt = _read(case.gt, case, options, None)
+    remarks.notes += [f"gt: {note}" for note in gt.notes]
+    if case.pred is None:
+        return _without_prediction(job, gt, remarks)
+    pred = _read(case.pred, case, options, gt.labels)
+    remarks.notes += [f"pred: {note}" for note in pred.notes]
+    placed = place(
+        pred.labels,
+        gt.labels,
+        resample=options.resample,
+        trust_array=options.trust_array,
+        any_frame_of_reference=options.any_frame_of_reference,
+    )
+    remarks.notes += placed.notes
+    pairs, counts = _pair(placed.pred, placed.gt, pred, gt, job, remarks)
+    if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
+        remarks.notes.append(
+            f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
+            'structures="all" measures each'
+        )
+    if not pairs.gt:  # "all" structures of two empty masks are none
+        return {**_located(placed.gt, remarks), "structures": {}, "in_gt": [], "counts": {}}
+    measured = measure(
+        placed.pred,
+        placed.gt,
+        pairs.gt,
+        options.metrics,
+        pred_structures=pairs.pred,
+        ignore=options.spec.ignore,
+        nsd_tolerance=options.nsd_tolerance,
+        surface=options.surface,
+        hd=options.hd,
+        detection=DetectionRules(iou_threshold=options.detection_iou),
+        threads=job.threads,
+        case_id=case.case_id,
+    )
+    return {**_located(placed.gt, remarks), **_scores(measured), "counts": counts}
+
+
+def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelMap | None) -> Reading:
+    """Read one side; the contours of a predicted structure set are filled on the ground truth's grid."""
+    return read_labels(
+        source,
+        spacing=case.spacing if not isinstance(source, LabelMap) else None,
+        reference=reference if reference is not None and reference.in_space else None,
+        threshold=options.threshold,
+        any_frame_of_reference=options.any_frame_of_reference,
+        limits=Limits(max_voxels=options.max_voxels),
+    )
+
+
+def _pair(
+    pred: LabelMap, gt: LabelMap, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks
+) -> tuple[LabelPair, dict[str, list[int]]]:
+    """Return which labels make which structure, and the voxels (TP, FP, FN, TN) of each.
+
+    Maps of several layers have no voxel counts here: their structures may overlap.
+    """
+    pred_counts: dict[int, int] = {}
+    gt_labels: set[int] = set()
+    for layer in pred.layers:
+        table = tabulate(layer, gt.layers[0], threads=job.threads)
+        for label, count in zip(table.labels[:, 0].tolist(), table.counts.tolist(), strict=True):
+            pred_counts[label] = pred_counts.get(label, 0) + count
+        gt_labels.update(table.gt_labels)
+    for layer in gt.layers[1:]:
+        gt_labels.update(tabulate(layer, layer, threads=job.threads).gt_labels)
+    pred_labels = tuple(sorted(label for label in pred_counts if label))
+    pairs = label_pair(
+        job.options.spec,
+        Side(gt_reading, tuple(sorted(gt_labels))),
+        Side(pred_reading, pred_labels),
+        job.options.segment_number,
+    )
+    shown = [f"{label} ({pred_counts[label]} voxels)" for label in pairs.unknown]
+    if shown:
+        more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
+        remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
+    if len(pred.layers) > 1 or len(gt.layers) > 1:
+        return pairs, {}
+    found = {name: table.overlap(pairs.pred[name], pairs.gt[name], job.options.spec.ignore) for name in pairs.gt}
+    return pairs, {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
+
+
+def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:
+    """Record a missing prediction, with the structures that it should have had."""
+    labels = gt.labels
+    found = {label for layer in labels.layers for label in tabulate(layer, layer, threads=job.threads).gt_labels}
+    side = Side(gt, tuple(sorted(found)))
+    pairs = label_pair(job.options.spec, side, side, job.options.segment_number)
+    in_gt = [name for name, values in pairs.gt.items() if found & set(values)]
+    record = failure(Status.PREDICTION_MISSING, "there is no prediction for this case", notes=remarks.notes)
+    return {**record, "in_gt": in_gt, "ndim": labels.grid.ndim, "diagonal_mm": labels.grid.diagonal_mm}
+
+
+def _located(gt: LabelMap, remarks: _Remarks) -> Record:
+    """Return what is said of a case that could be compared, whatever its scores."""
+    return {
+        "status": "",
+        "reason": "",
+        "notes": remarks.notes,
+        "ndim": gt.grid.ndim,
+        "diagonal_mm": gt.grid.diagonal_mm,
+    }
+
+
+def _scores(measured: Measurement) -> Record:
+    """Return status, reason and values of each structure, and which of them the ground truth has."""
+    table = measured.table
+    structures: dict[str, Any] = {}
+    in_gt: list[str] = []
+    for j, name in enumerate(table.structures):
+        status = measured.status(name)
+        values = [None if np.isnan(value) else float(value) for value in table.values[0, j]]
+        structures[name] = [status.value, table.reasons.get((table.cases[0], name), ""), values]
+        if status in (Status.PRESENT, Status.MISSED):
+            in_gt.append(name)
+    return {"structures": structures, "in_gt": in_gt}
+
+
+def source_name(source: Source | None) -> str:
+    """Return what a protocol calls a source: the name of the file or folder, or "array"."""
+    if source is None:
+        return ""
+    return Path(source).name if isinstance(source, (str, os.PathLike)) else "array"

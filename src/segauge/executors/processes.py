@@ -1,0 +1,131 @@
+"""Worker processes that may die: each serves one item at a time and is replaced when it crashes or takes too long.
+
+A worker is a fresh interpreter that runs `segauge.executors.worker` and never imports the user's script again: a script
+needs no `if __name__ == "__main__"` guard. Items and results pass through its standard input and output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from segauge.executors.outcomes import Crash, Outcome
+from segauge.executors.worker import read_frame, write_frame
+
+_START = "import sys; from segauge.executors.worker import serve; serve(*sys.argv[1:3])"
+
+
+def run_in_processes(
+    function: Callable[[Any], Any], items: Iterable[Any], jobs: int, timeout: float | None
+) -> Iterator[Outcome]:
+    """Yield outcomes as they come; at most `jobs` items are out at a time."""
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    workers = [_Worker(function) for _ in range(jobs)]
+    for worker in workers:
+        idle.put(worker)
+
+    def serve(item: Any) -> Any:
+        worker = idle.get()
+        try:
+            return worker.call(item, timeout)
+        finally:
+            idle.put(worker)
+
+    running: dict[Future[Any], int] = {}
+    # One thread per process does nothing but wait for it.
+    threads = ThreadPoolExecutor(jobs)
+    try:
+        for index, item in enumerate(items):
+            running[threads.submit(serve, item)] = index
+            if len(running) >= jobs:
+                yield from _finished(running)
+        while running:
+            yield from _finished(running)
+    finally:
+        for worker in workers:
+            worker.stop()
+        threads.shutdown(wait=True, cancel_futures=True)
+
+
+def _finished(running: dict[Future[Any], int]) -> Iterator[Outcome]:
+    done, _ = wait(running, return_when=FIRST_COMPLETED)
+    for future in sorted(done, key=running.__getitem__):
+        yield Outcome(running.pop(future), future.result())
+
+
+class _Worker:
+    """One process, started when first needed and again after it died."""
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self._function = (function.__module__, function.__qualname__)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stopped = False
+
+    def call(self, item: Any, timeout: float | None) -> Any:
+        """Return the result of one item, or a Crash."""
+        process = self._started()
+        alarm = threading.Event()
+
+        def end() -> None:
+            alarm.set()
+            process.kill()
+
+        timer = threading.Timer(timeout or 0.0, end)
+        try:
+            if timeout is not None:
+                timer.start()
+            write_frame(process.stdin, item)
+            return read_frame(process.stdout)
+        except (EOFError, OSError):
+            code = process.wait()
+            self._close()
+            return Crash(f"took longer than {timeout:g} s" if alarm.is_set() else _words(code))
+        finally:
+            timer.cancel()
+
+    def stop(self) -> None:
+        """End the process; whatever it was doing is lost."""
+        self._stopped = True
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            self._close()
+
+    def _close(self) -> None:
+        """Let go of a process that has ended."""
+        process, self._process = self._process, None
+        for stream in (process.stdin, process.stdout) if process is not None else ():
+            if stream is not None:
+                # What was still to be written has nobody to read it.
+                with contextlib.suppress(OSError):
+                    stream.close()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        if self._process is None or self._process.poll() is not None:
+            if self._stopped:
+                raise EOFError
+            self._process = subprocess.Popen(  # noqa: S603 - our own interpreter and module
+                [sys.executable, "-P", "-c", _START, *self._function],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+            )
+        return self._process
+
+
+def _words(code: int) -> str:
+    if code >= 0:
+        return f"its worker process ended with exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    if name == "SIGKILL":
+        return "its worker process was killed (SIGKILL); most often the machine ran out of memory"
+    return f"its worker process crashed ({name})"

@@ -1,0 +1,71 @@
+"""find_pairs(): two folders in any known layout -> the pairs to measure. The catalog of layouts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from segauge.errors import InvalidInput
+from segauge.io.formats import image_stem
+from segauge.io.layouts import bids, folders, grand_challenge, nnunet
+from segauge.io.layouts.pairs import Pairing, image_files, paired
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One layout: how it is recognised from the two folders, and how its pairs are found."""
+
+    key: str
+    name: str
+    recognises: Callable[[Path, Path], bool]
+    find: Callable[[Path, Path], Pairing]
+
+
+def _both_files(pred: Path, gt: Path) -> bool:
+    return pred.is_file() and gt.is_file()
+
+
+def _one_pair(pred: Path, gt: Path) -> Pairing:
+    name = image_stem(gt.name) or gt.stem
+    return paired("file", {name: pred}, {name: gt})
+
+
+def _by_name(pred: Path, gt: Path) -> Pairing:
+    return paired("files", image_files(pred), image_files(gt))
+
+
+#: In the order in which they are tried.
+LAYOUTS: dict[str, Layout] = {
+    layout.key: layout
+    for layout in (
+        Layout("file", "two files", _both_files, _one_pair),
+        Layout(
+            "grand-challenge", "Grand Challenge (predictions.json)", grand_challenge.recognises, grand_challenge.find
+        ),
+        Layout("bids", "BIDS derivatives (_dseg)", bids.recognises, bids.find_dseg),
+        Layout("bids-mask", "BIDS derivatives (_mask)", lambda *_: False, bids.find_mask),
+        Layout("nnunet", "nnU-Net (dataset.json)", nnunet.recognises, nnunet.find),
+        Layout("masks", "one folder of masks, one file per structure", folders.are_masks, folders.find_masks),
+        Layout("folders", "one folder per case (TotalSegmentator, KiTS)", folders.recognises, folders.find),
+        Layout("files", "one file per case, paired by name", lambda *_: True, _by_name),
+    )
+}
+
+
+def find_pairs(pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layout: str = "auto") -> Pairing:
+    """Return the cases of two folders (or two files).
+
+    Every ground truth is a case; one without a prediction is kept with `pred` None. Extra predictions are warned
+    of, two files for one case are refused.
+    """
+    if layout != "auto" and layout not in LAYOUTS:
+        raise InvalidInput(f"No layout {layout!r}; there are auto, {', '.join(LAYOUTS)}.")
+    places = Path(pred), Path(gt)
+    for name, place in zip(("predictions", "ground truth"), places, strict=True):
+        if not place.exists():
+            raise InvalidInput(f"{place}: there is no such file or folder (expected the {name}).")
+    if layout == "auto":
+        layout = next(known.key for known in LAYOUTS.values() if known.recognises(*places))
+    return LAYOUTS[layout].find(*places)

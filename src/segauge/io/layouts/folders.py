@@ -1,0 +1,71 @@
+"""One folder per case: TotalSegmentator (a mask per structure, or one --ml file), KiTS, and others like them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from segauge.errors import InvalidInput
+from segauge.io.folders import mask_files
+from segauge.io.formats import image_stem
+from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
+from segauge.io.streams import list_folder
+
+#: What a segmentation is called where it lies beside its image; tried in this order.
+_SEGMENTATION_NAMES = ("segmentation", "segmentations", "seg", "labels", "label", "mask", "aggregated_seg")
+#: What the image is called.
+_IMAGE_NAMES = ("ct", "mri", "mr", "imaging", "image")
+
+
+def are_masks(pred: Path, gt: Path) -> bool:
+    """Return True for TotalSegmentator's folder of one case, or a folder of masks against one file."""
+    if gt.is_dir():
+        return (gt.name == "segmentations" or pred.is_file()) and bool(mask_files(gt))
+    return pred.is_dir() and bool(mask_files(pred))
+
+
+def find_masks(pred: Path, gt: Path) -> Pairing:
+    """Take both sides as one case: a folder of masks each, or a file of several labels."""
+    case = gt.parent.name if gt.name == "segmentations" else image_stem(gt.name) or gt.name
+    return paired("masks", {case: pred}, {case: gt}, structures="all")
+
+
+def recognises(pred: Path, gt: Path) -> bool:
+    """Return True where the ground truth has a folder per case and no files of its own."""
+    return gt.is_dir() and pred.is_dir() and not image_files(gt) and bool(_case_folders(gt))
+
+
+def find(pred: Path, gt: Path) -> Pairing:
+    """Pair the folders of both sides by name; a prediction may also be one file beside the others."""
+    gts = {folder.name: segmentation_in(folder) for folder in _case_folders(gt)}
+    in_folders = [(folder.name, segmentation_in(folder)) for folder in _case_folders(pred)]
+    preds = once_each([*in_folders, *image_files(pred).items()])
+    several = any(path.is_dir() for path in (*gts.values(), *preds.values()))
+    return paired("folders", preds, gts, structures="all" if several else None)
+
+
+def segmentation_in(folder: Path) -> Path:
+    """Return the segmentation in the folder of one case: a file, or the folder of its masks."""
+    entries: dict[str, Path] = {}
+    for path in list_folder(folder):
+        stem = path.name if path.is_dir() else path.stem if path.suffix == ".dcm" else image_stem(path.name)
+        if stem is not None and not path.name.startswith("."):
+            entries.setdefault(stem.lower(), path)
+    for name in _SEGMENTATION_NAMES:
+        if name in entries:
+            return entries[name]
+    files = [path for name, path in entries.items() if path.is_file() and name not in _IMAGE_NAMES]
+    if len(files) == 1:
+        return files[0]
+    if not files:
+        raise InvalidInput(f"{folder}: holds no segmentation; expected one such as segmentation.nii.gz.")
+    return folder
+
+
+def _case_folders(folder: Path) -> list[Path]:
+    return [
+        path for path in list_folder(folder) if path.is_dir() and not path.name.startswith(".") and _holds_any(path)
+    ]
+
+
+def _holds_any(folder: Path) -> bool:
+    return any(path.is_dir() or image_stem(path.name) or path.suffix == ".dcm" for path in list_folder(folder))

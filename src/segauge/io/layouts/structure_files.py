@@ -1,0 +1,103 @@
+"""Structures from a file: dataset.json of nnU-Net (v2 and v1 / MSD), or YAML."""
+
+from __future__ import annotations
+
+import os
+import reprlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from segauge.errors import InvalidInput, MissingExtra
+from segauge.io.tables.json_files import load_json
+from segauge.labeling import Labeling
+
+#: A file of structures is short; anything longer, or with more references to itself, is not one.
+_MAX_BYTES = 1 << 20
+_MAX_ALIASES = 100
+
+
+def read_structures(path: str | os.PathLike[str]) -> Labeling:
+    """Return the structures, regions and ignore label that a file declares.
+
+    JSON: a dataset.json, or name -> label (or list of labels). YAML: name -> label or list, at the top or under
+    `structures`, beside which only `ignore` may stand.
+    """
+    place = Path(path)
+    if place.suffix.lower() == ".json":
+        return labeling_of_dataset(load_json(place), place.name)
+    return _labeling_of_yaml(_load_yaml(place), place.name)
+
+
+def labeling_of_dataset(data: Any, source: str) -> Labeling:
+    """Return the labeling of a dataset.json: names to numbers or regions, or (v1) numbers to names."""
+    labels = data.get("labels", data) if isinstance(data, Mapping) else None
+    if not isinstance(labels, Mapping):
+        raise InvalidInput(f'{source}: expected an object with "labels", such as {{"labels": {{"liver": 1}}}}.')
+    structures: dict[str, tuple[int, ...]] = {}
+    ignore = None
+    for name, value in labels.items():
+        if isinstance(value, str) and str(name).isdigit():
+            name, value = value, int(name)
+        numbers = _numbers(name, value, source)
+        if str(name) == "ignore":
+            ignore = numbers[0]
+        elif numbers != (0,):
+            structures[str(name)] = numbers
+    return Labeling(structures, ignore)
+
+
+def _labeling_of_yaml(data: Any, source: str) -> Labeling:
+    if not isinstance(data, Mapping):
+        raise InvalidInput(f"{source}: expected names and labels, such as `liver: 1`, one a line.")
+    structures, ignore = data, None
+    if "structures" in data:
+        unknown = [str(key) for key in data if key not in ("structures", "ignore")]
+        if unknown:
+            raise InvalidInput(f"{source}: unknown key {unknown[0]!r}; beside structures there may be only ignore.")
+        structures, ignore = data["structures"], data.get("ignore")
+        if not isinstance(structures, Mapping):
+            raise InvalidInput(f"{source}: structures should hold names and labels, such as `liver: 1`.")
+    for name in structures:
+        if not isinstance(name, str):
+            raise InvalidInput(
+                f"{source}: a structure's name is text, this one was read as {name!r} "
+                '(YAML takes no, yes, on, off for truth values): write it in quotes, as in "no": 3.'
+            )
+    found = {name: _numbers(name, value, source) for name, value in structures.items()}
+    return Labeling(found, None if ignore is None else _numbers("ignore", ignore, source)[0])
+
+
+def _numbers(name: object, value: object, source: str) -> tuple[int, ...]:
+    listed = value if isinstance(value, (list, tuple)) else [value]
+    if not listed or len(listed) > 65535:
+        raise InvalidInput(f"{source}: structure {name!r} should have one or more labels, got {len(listed)}.")
+    for number in listed:
+        if isinstance(number, bool) or not isinstance(number, int):
+            raise InvalidInput(
+                f"{source}: structure {name!r} should be a label or a list of labels, got {reprlib.repr(number)}."
+            )
+    return tuple(listed)
+
+
+def _load_yaml(path: Path) -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise MissingExtra(
+            "Reading structures from YAML needs PyYAML: install it with `pip install pyyaml`, or write JSON."
+        ) from error
+    if not path.is_file():
+        raise InvalidInput(f"{path}: there is no such file.")
+    if path.stat().st_size > _MAX_BYTES:
+        raise InvalidInput(f"{path.name}: {path.stat().st_size} bytes are too many for a list of structures.")
+    text = path.read_text(encoding="utf-8-sig", errors="replace")
+    try:
+        aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
+        if aliases > _MAX_ALIASES:
+            raise InvalidInput(f"{path.name}: refers to itself {aliases} times; write the structures out.")
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{path.name}: is not plain YAML: {str(error)[:300]}") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{path.name}: is nested too deeply for a list of structures.") from error

@@ -1,0 +1,180 @@
+"""Folders that are wrong as a whole: each generator writes pred/ and gt/ and returns further arguments."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from tests.badinputs.files import AFFINE, nifti_bytes
+
+
+@dataclass(frozen=True)
+class BadDataset:
+    number: int
+    name: str
+    make: Callable[[Path], list[str]]
+    code: int
+    says: str = ""
+    noted: str = ""
+    rows: dict[str, dict[str, object]] = field(default_factory=dict)
+
+
+DATASETS: list[BadDataset] = []
+
+
+def bad_dataset(number: int, **facts: object) -> Callable[[Callable[[Path], list[str]]], Callable[[Path], list[str]]]:
+    def add(make: Callable[[Path], list[str]]) -> Callable[[Path], list[str]]:
+        DATASETS.append(BadDataset(number, make.__name__, make, **facts))  # type: ignore[arg-type]
+        return make
+
+    return add
+
+
+def box(label: int = 1) -> np.ndarray:
+    array = np.zeros((8, 9, 10), dtype=np.uint8)
+    array[2:6, 2:6, 2:6] = label
+    return array
+
+
+def write(folder: Path, case: str, pred: np.ndarray | None, gt: np.ndarray, suffix: str = ".nii") -> None:
+    for side, array in (("pred", pred), ("gt", gt)):
+        (folder / side).mkdir(exist_ok=True)
+        if array is not None:
+            (folder / side / f"{case}{suffix}").write_bytes(nifti_bytes(array, AFFINE))
+
+
+@bad_dataset(28, code=1, says=r"'label 99' occurs in none of the 1 ground truths")
+def label_in_no_ground_truth(folder: Path) -> list[str]:
+    write(folder, "a", box(99), box())
+    return ["--label", "99"]
+
+
+@bad_dataset(29, code=0, noted=r"holds labels that nobody asked for: 7 \(64 voxels\)")
+def unknown_label_in_a_prediction(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    write(folder, "b", box(7), box())
+    return ["--structures", "1"]
+
+
+STATES = {
+    "both": {"status": "present", "dice": 1.0},
+    "gt": {"status": "missed", "dice": 0.0, "hd95": None},
+    "pred": {"status": "spurious", "dice": 0.0, "hd95": None},
+    "none": {"status": "absent", "dice": None, "hd95": None},
+}
+
+
+@bad_dataset(30, code=0, says="1 missed, 1 spurious", rows=STATES)
+def label_in_one_mask_only(folder: Path) -> list[str]:
+    empty = box(0)
+    for case, pred, gt in (
+        ("both", box(), box()),
+        ("gt", empty, box()),
+        ("pred", box(), empty),
+        ("none", empty, empty),
+    ):
+        write(folder, case, pred, gt)
+    return []
+
+
+@bad_dataset(31, code=0, rows={"full": {"dice": 1.0, "hd": 0.0, "nsd": 1.0}, "border": {"dice": 1.0, "hd": 0.0}})
+def foreground_up_to_the_border(folder: Path) -> list[str]:
+    write(folder, "full", np.ones((6, 7, 8), np.uint8), np.ones((6, 7, 8), np.uint8))
+    border = box(0)
+    border[:3] = 1
+    write(folder, "border", border, border)
+    return []
+
+
+@bad_dataset(32, code=0, rows={name: {"dice": 1.0, "hd": 0.0} for name in ("voxel", "slice", "row", "line")})
+def smallest_objects(folder: Path) -> list[str]:
+    voxel, one_slice, row = box(0), box(0), box(0)
+    voxel[3, 3, 3] = one_slice[:, :, 4] = row[:, 2, 2] = 1
+    line = np.zeros((1, 1, 9), dtype=np.uint8)
+    line[0, 0, 2:5] = 1
+    for case, array in (("voxel", voxel), ("slice", one_slice), ("row", row), ("line", line)):
+        write(folder, case, array, array)
+    return []
+
+
+@bad_dataset(33, code=0, rows={"salt": {"dice": 1.0, "det_f1": 1.0}})
+def a_hundred_thousand_components(folder: Path) -> list[str]:
+    salt = np.zeros((96, 96, 96), dtype=np.uint8)
+    salt[::2, ::2, ::2] = 1  # 110592 voxels that touch nobody
+    write(folder, "salt", salt, salt)
+    return ["--metrics", "dice,det_f1"]
+
+
+@bad_dataset(34, code=3, says="b: prediction missing", rows={"b": {"status": "prediction missing", "dice": None}})
+def missing_prediction(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    write(folder, "b", None, box())
+    return []
+
+
+@bad_dataset(35, code=0, says="1 predictions have no ground truth and are not measured: 'extra'")
+def extra_prediction(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    (folder / "pred" / "extra.nii").write_bytes(nifti_bytes(box(), AFFINE))
+    return []
+
+
+@bad_dataset(35, code=1, says="are both case 'a'")
+def ids_that_differ_in_their_suffix(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    write(folder, "a", box(), box(), suffix=".nii.gz")
+    return []
+
+
+AWKWARD = ("=cmd()", "<script>", "\N{LUNGS}", "two\nlines", "x" * 200)
+
+
+@bad_dataset(36, code=0, rows={name: {"dice": 1.0} for name in AWKWARD})
+def awkward_ids(folder: Path) -> list[str]:
+    for name in AWKWARD:
+        write(folder, name, box(), box())
+    return []
+
+
+def metadata(folder: Path, text: str) -> list[str]:
+    for case in ("001", "1"):
+        write(folder, case, box(), box())
+    (folder / "m.csv").write_bytes(text.encode())
+    return ["--metadata", str(folder / "m.csv")]
+
+
+@bad_dataset(47, code=0, rows={"001": {"meta.sex": "F"}, "1": {"meta.sex": "M"}})
+def metadata_with_mark_semicolons_and_zeros(folder: Path) -> list[str]:
+    return metadata(folder, "\N{BOM}id;sex\r\n001;F\r\n1;M\r\n")
+
+
+@bad_dataset(47, code=1, says="the case '1' stands twice")
+def metadata_with_an_id_twice(folder: Path) -> list[str]:
+    return metadata(folder, "id,sex\n1,F\n1,M\n")
+
+
+@bad_dataset(47, code=0, says=r"1 cases have no row in m\.csv: '001'")
+def metadata_without_a_row(folder: Path) -> list[str]:
+    return metadata(folder, "id,sex\n1,F\n")
+
+
+@bad_dataset(48, code=1, says="write it in quotes|needs PyYAML")
+def yaml_that_reads_no_as_false(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    (folder / "s.yaml").write_text("no: 1\n")
+    return ["--structures", str(folder / "s.yaml")]
+
+
+@bad_dataset(48, code=1, says="not plain YAML|needs PyYAML")
+def yaml_that_would_run_code(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    (folder / "s.yaml").write_text("a: !!python/object/apply:os.getcwd []\n")
+    return ["--structures", str(folder / "s.yaml")]
+
+
+@bad_dataset(50, code=1, says="cannot be used as cache folder")
+def cache_that_cannot_be_written(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    (folder / "file").write_text("")
+    return ["--cache", str(folder / "file")]

@@ -1,0 +1,133 @@
+"""`segauge eval`: what it prints and writes, and its exit codes."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from tests.badinputs.files import AFFINE, nifti_bytes
+
+from segauge.cli import main
+
+
+def box(shift=0, label=1):
+    array = np.zeros((14, 12, 12), dtype=np.uint8)
+    array[1 + shift : 11 + shift, 1:11, 1:11] = label
+    return array
+
+
+def save(path, array, affine=AFFINE):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(nifti_bytes(array, affine))
+
+
+@pytest.fixture
+def folders(tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    for i in range(3):
+        save(tmp_path / "gt" / f"00{i}.nii", box())
+        save(tmp_path / "pred" / f"00{i}.nii", box(shift=i))
+    return tmp_path
+
+
+def run(folder, *more):
+    common = ["--pred", str(folder / "pred"), "--gt", str(folder / "gt"), "--executor", "serial", "--resamples", "200"]
+    return main(["eval", *common, *map(str, more)])
+
+
+def test_table_json_csv_and_metadata(folders, capsys):
+    """Bad input 47: a byte-order mark, semicolons, ids such as 001, missing and unknown rows, a formula."""
+    (folders / "m.csv").write_bytes("\N{BOM}case;sex;note\n000;F;=1+1\n001;M;\n1;F;\n".encode())
+    code = run(folders, "--metadata", folders / "m.csv", "--json", folders / "r.json", "--csv", folders / "r.csv")
+    out = capsys.readouterr().out
+    assert code == 0
+    assert "foreground" in out
+    assert "1 cases have no row in m.csv: '002'" in out
+    assert "1 rows of m.csv belong to no case: '1'" in out
+    data = json.loads((folders / "r.json").read_text())
+    assert [row["dice"] for row in data["per_case"]] == [1.0, 0.9, 0.8]
+    assert [row.get("meta.sex") for row in data["per_case"]] == ["F", "M", None]
+    assert set(data["subgroups"]["sex"]) == {"F", "M", "None"}
+    rows = list(csv.DictReader((folders / "r.csv").read_text().splitlines()))
+    assert rows[0]["case_id"] == "000"
+    assert rows[0]["meta.note"] == "'=1+1"
+
+
+def test_the_same_command_goes_on_where_it_was(folders, capsys):
+    run(folders, "--json", folders / "r.json")
+    first = (folders / "r.json").read_bytes()
+    assert len((folders / "r.json.cache" / "cases.jsonl").read_text().splitlines()) == 3
+    (folders / "r.json").unlink()
+    run(folders, "--json", folders / "r.json")
+    assert (folders / "r.json").read_bytes() == first
+    assert len((folders / "r.json.cache" / "cases.jsonl").read_text().splitlines()) == 3
+
+
+def test_missing_and_extra_predictions(folders, capsys):
+    (folders / "pred" / "001.nii").rename(folders / "pred" / "zzz.nii")
+    assert run(folders) == 3
+    out = capsys.readouterr().out
+    assert "1 predictions have no ground truth and are not measured: 'zzz'" in out
+    assert "1 of 3 cases have no prediction and count as failures: '001'" in out
+    assert "001: prediction missing" in out
+
+
+def test_refused_geometry_has_its_own_exit_code(folders, capsys):
+    affine = AFFINE.copy()
+    affine[0, 3] += 40
+    save(folders / "pred" / "001.nii", box(), affine)
+    (folders / "pred" / "002.nii").unlink()
+    assert run(folders) == 4
+    assert "40 mm apart" in " ".join(capsys.readouterr().out.split())
+    assert run(folders, "--trust-array") == 3
+
+
+def test_tool_errors_and_usage(folders, capsys):
+    assert run(folders, "--label", 9) == 1
+    assert "'label 9' occurs in none of the 3 ground truths" in capsys.readouterr().err
+    save(folders / "pred" / "001.nii.gz", box())
+    assert run(folders) == 1
+    assert "both case '001'" in capsys.readouterr().err
+    assert main(["eval", "--pred", "nowhere", "--gt", str(folders / "gt")]) == 1
+    with pytest.raises(SystemExit) as stop:
+        main(["eval", "--pred", "x"])
+    assert stop.value.code == 2
+
+
+def test_structures_metrics_and_tolerances(folders, capsys):
+    for i in range(3):
+        both = box() + box(label=0)
+        both[6:11] *= 3
+        save(folders / "gt" / f"00{i}.nii", both)
+    save(folders / "pred" / "000.nii", both)
+    out = folders / "r.json"
+    assert run(folders, "--structures", "1,3", "--metrics", "dice,nsd", "--nsd-tolerance", "label 1=1,label 3=2",
+               "--json", out) == 0  # fmt: skip
+    data = json.loads(out.read_text())
+    assert list(data["structures"]) == ["label 1", "label 3"]
+    assert list(data["summary"]) == ["dice", "nsd"]
+    assert data["protocol"]["options"]["nsd_tolerance_mm"] == {"label 1": 1.0, "label 3": 2.0}
+    assert run(folders, "--structures", "all", "--no-detection", "--json", out) == 0
+    assert "det_f1" not in json.loads(out.read_text())["summary"]
+    assert run(folders, "--nsd-tolerance", "wide") == 1
+    assert "--nsd-tolerance MM" in capsys.readouterr().err
+
+
+def test_names_of_a_dataset(folders, capsys):
+    (folders / "dataset.json").write_text(
+        '{"labels": {"background": 0, "liver": 1, "spleen": 2}, "file_ending": ".nii"}'
+    )
+    assert run(folders) == 1
+    assert "'spleen' occurs in none" in capsys.readouterr().err
+    assert run(folders, "--structures", "liver", "--summary-json", folders / "summary.json") == 0
+    summary = json.loads((folders / "summary.json").read_text())
+    assert summary["mean"]["1"]["n_ref"] == 1000
+    assert summary["metric_per_case"][1]["metrics"]["1"]["Dice"] == 0.9
+    assert run(folders, "--structures", "heart") == 1
+    assert "there are liver, spleen" in capsys.readouterr().err
+
+
+def test_names_that_would_move_the_cursor(folders, capsys):
+    save(folders / "gt" / "evil\x1b[2J.nii", box())
+    assert run(folders) == 3
+    assert "\x1b[2J" not in capsys.readouterr().out

@@ -1,0 +1,259 @@
+"""evaluate(): numbers of boxes are exact; what cannot be measured has a status and a reason."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import segauge
+from segauge import Case, Labeling, LabelMap, Status, evaluate
+from segauge.errors import GridMismatch, InvalidInput, MissingExtra, UnknownStructure, UnreadableFile
+from segauge.io.tables import read_scores
+from tests.badinputs.files import AFFINE, nifti_bytes
+
+
+def box(label=1, shift=0, shape=(16, 16, 16)):
+    array = np.zeros(shape, dtype=np.uint8)
+    array[2 + shift : 12 + shift, 2:12, 2:12] = label
+    return array
+
+
+def two_labels(first=1, second=2):
+    array = np.zeros((16, 16, 16), dtype=np.uint8)
+    array[1:6, 2:12, 2:12], array[8:13, 2:12, 2:12] = first, second
+    return array
+
+
+def save(path, array, affine=AFFINE):
+    path.write_bytes(nifti_bytes(array, affine))
+    return path
+
+
+def test_a_shifted_box_has_the_scores_of_a_shifted_box():
+    result = evaluate([Case("a", box(shift=2), box(), spacing=(1.5, 1, 1)), Case("b", box(), box())])
+    first, second = result.rows
+    # Two boxes of 10 x 10 x 10 voxels, two voxels (3 mm) apart: 800 of 1000 shared.
+    assert (first["case_id"], first["structure"], first["status"]) == ("a", "foreground", "present")
+    assert first["dice"] == 0.8
+    assert first["iou"] == pytest.approx(8 / 12, abs=1e-15)  # one division
+    assert first["hd"] == pytest.approx(3.0, abs=1e-9)  # flat faces, rounding only
+    assert second["dice"] == second["nsd"] == second["det_f1"] == 1.0
+    assert result.summary()["dice"].value == pytest.approx(0.9, abs=1e-15)
+    assert result.metric_names[:2] == ["dice", "iou"]
+    assert result.metric_names[-3:] == ["det_f1", "det_precision", "det_recall"]
+
+
+def test_without_detection_there_is_none():
+    assert not [name for name in evaluate([Case("a", box(), box())], detection=False).metric_names if "det" in name]
+
+
+def test_metadata_makes_subgroups():
+    cases = [Case(f"c{i}", box(shift=i % 2), box(), metadata={"sex": "FM"[i % 2], "age": i}) for i in range(6)]
+    result = evaluate(cases, metrics=["dice"])
+    assert result.metadata_keys == ["sex", "age"]
+    assert result.rows[1]["meta.sex"] == "M"
+    groups = result.by_subgroup("sex")
+    assert groups["F"]["dice"].value == 1.0
+    assert groups["M"]["dice"].value == pytest.approx(0.9, abs=1e-15)
+    with pytest.raises(InvalidInput, match="No metadata field 'site'; there are sex, age"):
+        result.by_subgroup("site")
+
+
+@pytest.mark.parametrize(
+    "structures",
+    [{"left": 1, "right": 2, "both": [1, 2]}, Labeling({"left": (1,), "right": (2,), "both": (1, 2)})],
+)
+def test_structures_and_regions(structures):
+    result = evaluate(
+        [Case("a", two_labels(1, 1), two_labels()), Case("b", two_labels(), two_labels())],
+        structures=structures,
+        metrics=["dice"],
+    )
+    dice = {row["structure"]: row["dice"] for row in result.rows[:3]}
+    # All 1000 voxels predicted as 1: 500 of them are.
+    assert dice == {"left": pytest.approx(2 / 3, abs=1e-15), "right": 0.0, "both": 1.0}
+    assert result.table.status[0].tolist() == [Status.PRESENT, Status.MISSED, Status.PRESENT]
+    assert result.by_structure()["right"]["dice"].failed == {"missed": 1}
+    assert result.summary()["dice"].n == 6
+    assert result.summary()["dice"].n_clusters == 2
+
+
+def test_structures_by_value_and_all():
+    cases = [Case("a", two_labels(), two_labels()), Case("b", two_labels(1, 7), two_labels(1, 0))]
+    named = evaluate(cases, structures=[1, 2], metrics=["dice", "pred_volume"])
+    everything = evaluate(cases, structures="all", metrics=["dice", "pred_volume"])
+    assert named.structures == everything.structures == ["label 1", "label 2"]
+    assert list(named.table.rows()) == list(everything.table.rows())
+    assert named.table.status[1, 1] is Status.ABSENT
+    assert everything.warnings == (
+        "'label 7' was predicted in 1 cases but occurs in no ground truth; it is not measured",
+    )
+    assert any("7 (500 voxels)" in note for note in named.notes["b"])
+
+
+def test_two_empty_masks_are_a_case_without_structures():
+    empty = np.zeros((16, 16, 16), dtype=np.uint8)
+    result = evaluate([Case("a", empty, empty), Case("b", box(), box())], structures="all", metrics=["dice"])
+    assert result.table.status[:, 0].tolist() == [Status.ABSENT, Status.PRESENT]
+    assert result.summary()["dice"].excluded == {"absent": 1}
+
+
+def test_all_labels_together_are_said_to_be_together():
+    result = evaluate([Case("a", two_labels(), two_labels())])
+    assert result.rows[0]["dice"] == 1.0
+    assert any('structures="all" measures each' in note for note in result.notes["a"])
+
+
+def test_names_pair_labels_that_are_numbered_differently():
+    gt = LabelMap.from_array(two_labels(), names={1: "liver", 2: "spleen"})
+    pred = LabelMap.from_array(two_labels(5, 4), names={5: "Liver", 4: "Spleen"})
+    for structures in (["liver", "spleen"], "all"):
+        result = evaluate([Case("a", pred, gt)], structures=structures, metrics=["dice"])
+        assert [row["dice"] for row in result.rows] == [1.0, 1.0]
+        assert result.structures == ["liver", "spleen"]
+
+
+def test_names_need_a_file_that_has_names():
+    result = evaluate([Case("a", box(), box())], structures=["liver"])
+    assert result.table.status[0, 0] is Status.REFUSED
+    assert "structures={'liver': 1}" in result.rows[0]["reason"]
+
+
+def test_a_label_in_no_ground_truth_is_an_error():
+    with pytest.raises(InvalidInput, match="'label 99' occurs in none of the 1 ground truths"):
+        evaluate([Case("a", box(99), box())], label=99)
+    with pytest.raises(InvalidInput, match="Those that occur: 'liver'"):
+        evaluate([Case("a", box(), box())], structures={"liver": 1, "spleen": 2})
+    # One ground truth that has it is enough: in the other it is spurious.
+    result = evaluate([Case("a", box(9), box()), Case("b", box(9), box(9))], label=9)
+    assert result.table.status[:, 0].tolist() == [Status.SPURIOUS, Status.PRESENT]
+
+
+def test_label_and_structures_exclude_each_other():
+    with pytest.raises(InvalidInput, match="not both"):
+        evaluate([Case("a", box(), box())], label=1, structures=[1])
+
+
+def test_ignored_voxels_count_for_nothing():
+    gt = box()
+    gt[2:7, 2:12, 2:12] = 4
+    pred = box()
+    pred[2:7] = 0
+    result = evaluate([Case("a", pred, gt)], structures={"organ": 1}, ignore=4, metrics=["dice"])
+    assert result.rows[0]["dice"] == 1.0
+
+
+def test_bad_cases_are_rows_with_a_reason(tmp_path):
+    good = save(tmp_path / "good.nii", box())
+    elsewhere = AFFINE.copy()
+    elsewhere[0, 3] += 100
+    (tmp_path / "cut.nii").write_bytes(good.read_bytes()[:-50])
+    cases = [
+        Case("good", good, good),
+        Case("none", None, good),
+        Case("cut", tmp_path / "cut.nii", good),
+        Case("gone", tmp_path / "gone.nii", good),
+        Case("far", save(tmp_path / "far.nii", box(), elsewhere), good),
+    ]
+    result = evaluate(cases, metrics=["dice", "hd95"])
+    assert {case: status for case, (status, _) in result.failures.items()} == {
+        "none": Status.PREDICTION_MISSING,
+        "cut": Status.UNREADABLE,
+        "gone": Status.UNREADABLE,
+        "far": Status.REFUSED,
+    }
+    assert "bytes of voxels expected" in result.failures["cut"][1]
+    assert "100 mm apart" in result.failures["far"][1]
+    summary = result.summary()
+    assert summary["dice"].value == 0.2
+    assert summary["dice"].failed == {"prediction missing": 1, "unreadable": 2, "refused": 1}
+    assert summary["hd95"].n == 1
+    assert summary["hd95"].n_excluded == 4
+    assert evaluate([cases[0], cases[4]], trust_array=True).failures == {}
+
+
+@pytest.mark.parametrize(("pred", "error"), [("gone.nii", UnreadableFile), (box(shape=(16, 16, 17)), GridMismatch)])
+def test_on_error_raise(tmp_path, pred, error):
+    with pytest.raises(error, match="Case 'x'"):
+        evaluate([Case("x", pred, box())], on_error="raise")
+
+
+def test_ids_must_differ_and_cases_be_cases():
+    with pytest.raises(InvalidInput, match="Two cases are called 'a'"):
+        evaluate([Case("a", box(), box())] * 2)
+    with pytest.raises(InvalidInput, match="at least one case"):
+        evaluate([])
+    with pytest.raises(InvalidInput, match=r"expected segauge\.Case, got tuple"):
+        evaluate([("a", box(), box())])
+    with pytest.raises(InvalidInput, match="a text that is not empty"):
+        Case("", box(), box())
+    with pytest.raises(InvalidInput, match="gt should be a path, an array or a LabelMap, got NoneType"):
+        Case("a", box(), None)
+
+
+def test_cases_are_taken_one_at_a_time():
+    alive = []
+
+    def cases():
+        for i in range(5):
+            alive.append(i)
+            yield Case(f"c{i}", box(), box())
+
+    assert len(evaluate(cases(), metrics=["dice"]).table) == len(alive) == 5
+
+
+AWKWARD = ["../../etc", "a\nb", "x" * 300, "\N{LUNGS}", "<script>alert(1)</script>", "=cmd()", "nul\0"]
+
+
+def test_awkward_ids_stay_as_they_are(tmp_path):
+    """Bad input 36: ids are text, never a path, and no cell of a table becomes a formula."""
+    result = evaluate([Case(name, box(), box(), metadata={"f": "=1+1"}) for name in AWKWARD], cache=tmp_path / "c")
+    assert [row["case_id"] for row in result.rows] == AWKWARD
+    rows = json.loads(result.to_json(tmp_path / "r.json").read_text())["per_case"]
+    assert [row["case_id"] for row in rows] == AWKWARD
+    with result.to_csv(tmp_path / "r.csv").open(newline="", encoding="utf-8") as file:
+        cells = list(csv.DictReader(file))
+    assert [row["case_id"] for row in cells] == [name if name != "=cmd()" else "'=cmd()" for name in AWKWARD]
+    assert {row["meta.f"] for row in cells} == {"'=1+1"}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["c", "r.csv", "r.json"]
+
+
+def test_json_is_strict_complete_and_read_back(tmp_path):
+    cases = [Case("a", two_labels(1, 1), two_labels()), Case("b", None, two_labels(), metadata={"x": float("nan")})]
+    result = evaluate(cases, structures=[1, 2], metrics=["dice", "hd95"])
+    text = result.to_json(tmp_path / "r.json").read_text()
+    data = json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+    assert data["protocol"]["options"]["metrics"] == ["dice", "hd95"]
+    assert data["protocol"]["versions"]["segauge"] == segauge.__version__
+    assert len(data["protocol"]["files"]["a"]["gt"]["sha256"]) == 64
+    assert data["summary"]["dice"]["failed"] == {"missed": 1, "prediction missing": 2}
+    (table,) = read_scores(tmp_path / "r.json").tables.values()
+    assert table.status.tolist() == result.table.status.tolist()
+    np.testing.assert_array_equal(table.values, result.table.values)
+
+
+def test_to_pandas(monkeypatch):
+    result = evaluate([Case("a", box(), box())], metrics=["dice"])
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingExtra, match="pip install pandas"):
+        result.to_pandas()
+    monkeypatch.undo()
+    pd = pytest.importorskip("pandas")
+    assert isinstance(result.to_pandas(), pd.DataFrame)
+
+
+def test_a_segment_that_is_not_there():
+    gt = LabelMap.from_array(box())
+    assert evaluate([Case("a", gt, gt)], segment_number=3).failures == {}
+    with pytest.raises(UnknownStructure):
+        evaluate([Case("a", box(), box())]).summary("liver")
+
+
+def test_tolerances_per_structure():
+    cases = [Case("a", two_labels(), np.roll(two_labels(), 1, axis=0))]
+    result = evaluate(cases, structures={"one": 1, "two": 2}, nsd_tolerance={"one": 2.0, "two": 0.5}, metrics=["nsd"])
+    one, two = (row["nsd"] for row in result.rows)
+    assert one == 1.0
+    assert two < 1.0

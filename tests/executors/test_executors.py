@@ -1,0 +1,104 @@
+"""Executors: every item has an outcome, whatever becomes of its worker."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from segauge.errors import InvalidInput, MissingExtra
+from segauge.executors import Crash, run
+from tests.executors.work import do
+
+
+def results(items, **how):
+    return {outcome.index: outcome.result for outcome in run(do, items, **how)}
+
+
+@pytest.mark.parametrize("how", [{}, {"jobs": 2}, {"executor": "processes"}])
+def test_every_item_has_its_result(how):
+    assert results(range(7), **how) == {i: i * i for i in range(7)}
+
+
+def test_errors_are_outcomes_in_this_process():
+    assert results([2, "raise", "memory", 3]) == {
+        0: 4,
+        1: Crash("ValueError: not today"),
+        2: Crash("ran out of memory (10 GB)"),
+        3: 9,
+    }
+
+
+def test_whatever_becomes_of_a_worker_the_others_go_on():
+    found = results(["exit", 2, "kill", "segfault", "raise", "allocate", "print", 3], jobs=2)
+    assert found == {
+        0: Crash("its worker process ended with exit code 7"),
+        1: 4,
+        2: Crash("its worker process was killed (SIGKILL); most often the machine ran out of memory"),
+        3: Crash("its worker process crashed (SIGSEGV)"),
+        4: Crash("ValueError: not today"),
+        5: Crash("ran out of memory"),
+        6: "printed",
+        7: 9,
+    }
+
+
+@pytest.mark.slow
+def test_a_timeout_ends_one_item_only():
+    # Ten seconds leave room for the start of an interpreter on a busy machine.
+    assert results(["sleep", 3], jobs=2, timeout=10) == {0: Crash("took longer than 10 s"), 1: 9}
+
+
+def test_a_worker_serves_many_items():
+    (pid,) = set(results(["pid"] * 3, executor="processes").values())
+    assert pid != os.getpid()
+
+
+def test_items_are_taken_as_workers_become_free():
+    taken = []
+
+    def items():
+        for i in range(20):
+            taken.append(i)
+            yield i
+
+    for done, outcome in enumerate(run(do, items(), jobs=2), start=1):
+        assert outcome.result == outcome.index**2
+        # Those that are done (two may end at once, one of them waits to be told), and two in work.
+        assert len(taken) <= done + 3
+
+
+def test_stopping_in_the_middle_ends_the_workers():
+    outcomes = run(do, ["pid", "sleep", "sleep"], jobs=2)
+    pid = next(outcomes).result
+    outcomes.close()
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_script_needs_no_guard(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text("from segauge.executors import run\nfrom os.path import basename\n"
+                      "print([o.result for o in run(basename, ['a/b'], jobs=2)])\n")  # fmt: skip
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=True)
+    assert done.stdout == "['b']\n"
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ({"jobs": 0}, "at least 1, got 0"),
+        ({"timeout": -1}, "seconds above 0"),
+        ({"executor": "slurm"}, 'there are "serial", "processes", "dask"'),
+        ({"executor": "serial", "timeout": 1}, 'needs executor="processes"'),
+    ],
+)
+def test_words_for_what_cannot_be(how, message):
+    with pytest.raises(InvalidInput, match=message):
+        results([1], **how)
+
+
+def test_without_dask_its_name_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(MissingExtra, match=r"segauge\[dask\]"):
+        results([1], executor="dask")
