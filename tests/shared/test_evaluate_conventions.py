@@ -1,7 +1,9 @@
 """Layouts and formats as the real tools wrote them, through evaluate."""
 
+import csv
 import json
 import math
+from collections import defaultdict
 
 import pytest
 
@@ -147,6 +149,29 @@ def test_slicer_segments_by_name(conventions):
     assert not result.failures, result.failures
     assert len(result.structures) == 3
     assert (result.table.values == 1.0).all()
+
+
+@pytest.mark.slow
+def test_exact_counts_of_kidney_readers(shared):
+    """Every row of expected_overlap.csv on the KiTS23 readers, from the files through evaluate."""
+    folder = shared / "data" / "kits23_readers"
+    rows = defaultdict(dict)
+    structures = {}
+    with (shared / "data" / "expected_overlap.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["dataset"] == folder.name:
+                structures[row["structure"]] = [int(label) for label in row["labels"].split("+")]
+                rows[row["reference"], row["reader"], row["case"]][row["structure"]] = row
+    assert len(rows) == 13 * 9
+    cases = [
+        Case("/".join(key), folder / key[1] / f"{key[2]}.nii.gz", folder / key[0] / f"{key[2]}.nii.gz") for key in rows
+    ]
+    result = evaluate(cases, structures=structures, metrics=["dice"])
+    assert not result.failures
+    for key, expected in rows.items():
+        for structure, row in expected.items():
+            tp, fp, fn, _ = result.counts["/".join(key), structure]
+            assert (tp, fp, fn) == tuple(int(row[name]) for name in ("tp", "fp", "fn")), row
 
 
 @pytest.mark.parametrize("name", ["autopet", "brats_lesionwise"])
