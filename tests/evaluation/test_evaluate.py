@@ -118,7 +118,7 @@ def test_names_pair_labels_that_are_numbered_differently():
 
 def test_names_need_a_file_that_has_names():
     result = evaluate([Case("a", box(), box())], structures=["liver"])
-    assert result.table.status[0, 0] is Status.REFUSED
+    assert result.table.status[0, 0] is Status.FAILED
     assert "structures={'liver': 1}" in result.rows[0]["reason"]
 
 
