@@ -19,6 +19,7 @@ from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, Mask
 from segauge.measurement import Measurement, measure
 from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, metric
+from segauge.metrics.centerline import centerline_dice
 from segauge.metrics.detection import DetectionScores, detection_scores
 from segauge.metrics.lesions import LesionwiseRules, LesionwiseScores, false_volumes, lesionwise_scores
 from segauge.metrics.matching import DetectionRules
@@ -133,6 +134,7 @@ __all__ = [
     "boundary_iou",
     "cases_for_half_width",
     "cases_to_separate",
+    "centerline_dice",
     "compare",
     "compute_surface_distances",
     "confusion",

@@ -127,6 +127,15 @@ def test_names_of_a_dataset(folders, capsys):
     assert "there are liver, spleen" in capsys.readouterr().err
 
 
+def test_stopped_by_hand(folders, capsys, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("segauge.evaluation.dataset.score_case", stop)
+    assert run(folders, "--json", folders / "r.json") == 1
+    assert "the same command goes on from here" in capsys.readouterr().err
+
+
 def test_names_that_would_move_the_cursor(folders, capsys):
     save(folders / "gt" / "evil\x1b[2J.nii", box())
     assert run(folders) == 3

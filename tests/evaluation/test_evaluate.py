@@ -3,6 +3,7 @@
 import csv
 import json
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -117,7 +118,7 @@ def test_names_pair_labels_that_are_numbered_differently():
 
 def test_names_need_a_file_that_has_names():
     result = evaluate([Case("a", box(), box())], structures=["liver"])
-    assert result.table.status[0, 0] is Status.REFUSED
+    assert result.table.status[0, 0] is Status.FAILED
     assert "structures={'liver': 1}" in result.rows[0]["reason"]
 
 
@@ -202,6 +203,50 @@ def test_cases_are_taken_one_at_a_time():
             yield Case(f"c{i}", box(), box())
 
     assert len(evaluate(cases(), metrics=["dice"]).table) == len(alive) == 5
+
+
+def test_a_worker_that_is_ended_is_a_row_with_the_reason(tmp_path):
+    good = save(tmp_path / "good.nii", box())
+    # No interpreter starts within a hundredth of a second.
+    result = evaluate([Case("a", good, good), Case("b", good, good)], timeout=0.01, jobs=2, cache=tmp_path / "cache")
+    assert result.failures == dict.fromkeys("ab", (Status.FAILED, "took longer than 0.01 s"))
+    assert evaluate([Case("a", good, good)], cache=tmp_path / "cache").failures == {}
+
+
+def test_a_file_that_asks_for_too_much_is_a_row(tmp_path):
+    good = save(tmp_path / "good.nii", box())
+    result = evaluate([Case("a", good, good)], max_voxels=1000)
+    assert result.failures["a"][0] is Status.UNREADABLE
+    assert "more than the limit of 1000" in result.failures["a"][1]
+
+
+def peak_bytes(n):
+    def cases():
+        for i in range(n):
+            array = np.zeros((128, 128, 128), dtype=np.uint8)
+            array[i % 50 + 1 : i % 50 + 20, 2:20, 2:20] = 1
+            yield Case(f"c{i}", array, array)
+
+    tracemalloc.start()
+    try:
+        evaluate(cases(), metrics=["dice"])
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def test_memory_does_not_grow_with_the_number_of_cases():
+    peak_bytes(1)  # what is loaded and cached once
+    # An image is 2 MB; fifteen more cases may cost their rows, not a single image.
+    assert peak_bytes(20) - peak_bytes(5) < 2**20
+
+
+def test_progress_is_shown_on_standard_error(capsys):
+    evaluate([Case("a", box(), box())], metrics=["dice"], progress=True)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "1/1" in shown.err
+    assert "0 failed" in shown.err
 
 
 AWKWARD = ["../../etc", "a\nb", "x" * 300, "\N{LUNGS}", "<script>alert(1)</script>", "=cmd()", "nul\0"]

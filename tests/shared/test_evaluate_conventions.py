@@ -1,7 +1,9 @@
 """Layouts and formats as the real tools wrote them, through evaluate."""
 
+import csv
 import json
 import math
+from collections import defaultdict
 
 import pytest
 
@@ -149,11 +151,53 @@ def test_slicer_segments_by_name(conventions):
     assert (result.table.values == 1.0).all()
 
 
-@pytest.mark.parametrize("name", ["autopet", "brats_lesionwise"])
-def test_folders_paired_by_name(conventions, name):
-    folder = conventions / name
-    result = evaluated(folder / "pred", folder / "gt", structures="all")
-    scores = json.loads((folder / "official_scores.json").read_text())
-    assert len(result.table) == len(list((folder / "gt").iterdir()))
+@pytest.mark.slow
+def test_exact_counts_of_kidney_readers(shared):
+    """Every row of expected_overlap.csv on the KiTS23 readers, from the files through evaluate."""
+    folder = shared / "data" / "kits23_readers"
+    rows = defaultdict(dict)
+    structures = {}
+    with (shared / "data" / "expected_overlap.csv").open(newline="") as file:
+        for row in csv.DictReader(file):
+            if row["dataset"] == folder.name:
+                structures[row["structure"]] = [int(label) for label in row["labels"].split("+")]
+                rows[row["reference"], row["reader"], row["case"]][row["structure"]] = row
+    assert len(rows) == 13 * 9
+    cases = [
+        Case("/".join(key), folder / key[1] / f"{key[2]}.nii.gz", folder / key[0] / f"{key[2]}.nii.gz") for key in rows
+    ]
+    result = evaluate(cases, structures=structures, metrics=["dice"])
     assert not result.failures
-    assert scores
+    for key, expected in rows.items():
+        for structure, row in expected.items():
+            tp, fp, fn, _ = result.counts["/".join(key), structure]
+            assert (tp, fp, fn) == tuple(int(row[name]) for name in ("tp", "fp", "fn")), row
+
+
+def test_autopet_folders_give_the_official_scores(conventions):
+    folder = conventions / "autopet"
+    metrics = ["dice", "false_positive_volume", "false_negative_volume"]
+    result = evaluated(folder / "pred", folder / "gt", metrics=metrics)
+    official = json.loads((folder / "official_scores.json").read_text())["cases"]
+    assert set(result.table.cases) == set(official)
+    for row in result.rows:
+        theirs = official[row["case_id"]]
+        if row["status"] == "absent":  # 0 / 0 there, no number here
+            assert row["dice"] is None
+        else:
+            assert row["dice"] == pytest.approx(theirs["dice"], rel=1e-14)
+        # Theirs multiplies 32-bit voxel edges.
+        assert row["false_positive_volume"] == pytest.approx(theirs["false_pos_vol_ml"], rel=1e-6)
+        assert row["false_negative_volume"] == pytest.approx(theirs["false_neg_vol_ml"], rel=1e-6)
+
+
+def test_brats_folders_have_the_states_their_names_say(conventions):
+    folder = conventions / "brats_lesionwise"
+    regions = {"WT": [1, 2, 3], "TC": [1, 3], "ET": [3]}
+    result = evaluated(folder / "pred", folder / "gt", structures=regions)
+    assert len(result.table) == 11
+    assert not result.failures
+    assert result.table["01_perfect", "WT", "dice"].value == 1.0
+    assert result.table["06_empty_prediction", "WT", "dice"].status is Status.MISSED
+    assert result.table["07_ET_absent_in_both", "ET", "dice"].status is Status.ABSENT
+    assert result.table["08_empty_reference", "WT", "dice"].status is Status.SPURIOUS

@@ -79,11 +79,23 @@ def _add_measuring(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
-    from segauge.evaluation import evaluate
-
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
     cases, warnings = _cases(pairing, args)
-    result = evaluate(
+    try:
+        result = _evaluated(cases, pairing, args)
+    except KeyboardInterrupt:
+        kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
+        print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
+        return 1
+    _print(result, [*pairing.warnings, *warnings])
+    _write(result, pairing, args)
+    return _exit_code(result)
+
+
+def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) -> EvaluationResult:
+    from segauge.evaluation import evaluate
+
+    return evaluate(
         cases,
         nsd_tolerance=_tolerance(args.nsd_tolerance),
         detection=not args.no_detection,
@@ -107,9 +119,6 @@ def run(args: argparse.Namespace) -> int:
         cache=_cache(args),
         progress=not args.no_progress and sys.stderr.isatty(),
     )
-    _print(result, [*pairing.warnings, *warnings])
-    _write(result, pairing, args)
-    return _exit_code(result)
 
 
 def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:

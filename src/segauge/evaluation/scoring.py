@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
+from segauge.errors import GridMismatch, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
 from segauge.evaluation.cases import Case, Source
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.geometry.masks import tabulate
@@ -105,7 +105,7 @@ def _status_of(error: SegaugeError) -> Status:
         return Status.REFUSED
     if isinstance(error, (UnreadableFile, MissingExtra)):
         return Status.UNREADABLE
-    return Status.REFUSED if isinstance(error, InvalidInput) else Status.FAILED
+    return Status.FAILED
 
 
 def _scored(job: CaseJob, remarks: _Remarks) -> Record:

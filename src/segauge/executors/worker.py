@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import signal
 import struct
 import sys
 from importlib import import_module
@@ -43,6 +44,8 @@ def read_frame(stream: IO[bytes] | None) -> Any:
 
 def serve(module: str, name: str) -> None:
     """Answer each item with the result of the function, until the parent has gone."""
+    # Ctrl-C reaches the whole group of processes; the parent decides, and ends its workers itself.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
     # Whatever a library prints must not stand between the answers.
     os.dup2(2, 1)

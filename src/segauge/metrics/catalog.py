@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from segauge.errors import UnknownMetric
-from segauge.metrics.definitions import counts, lesions, surfaces
+from segauge.metrics.definitions import centerline, counts, lesions, surfaces
 from segauge.scores import MetricInfo
 
 #: All metrics by key, in the order in which tables show them.
@@ -22,6 +22,7 @@ CATALOG = MappingProxyType(
             *lesions.DETECTION,
             *lesions.VOLUMES,
             *lesions.LESIONWISE,
+            *centerline.CENTERLINE,
         )
     }
 )

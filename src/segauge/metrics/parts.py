@@ -12,6 +12,7 @@ import numpy.typing as npt
 from segauge.geometry.distances import SurfaceDistances, find_boundary_band, measure_surface_distances
 from segauge.geometry.masks import Overlap, PackedMask, pack
 from segauge.geometry.patterns import SurfaceKind
+from segauge.metrics.centerline import CenterlineScores, measure_centerlines
 from segauge.metrics.detection import DetectionScores, detect_lesions
 from segauge.metrics.lesions import FalseVolumes, LesionwiseScores, measure_false_volumes, score_lesionwise
 from segauge.metrics.matching import DetectionRules
@@ -127,6 +128,13 @@ class StructureParts:
     @cached_property
     def _lesionwise(self) -> dict[str, LesionwiseScores]:
         return {}
+
+    @cached_property
+    def centerlines(self) -> CenterlineScores | None:
+        """How far each centerline runs inside the other mask; None where there is neither."""
+        if self.status is Status.ABSENT:
+            return None
+        return measure_centerlines(self.pred_mask, self.gt_mask)
 
     def bands(self, width_mm: float) -> tuple[PackedMask, PackedMask]:
         """Return the voxels of each mask within a distance of the mask's own surface."""
