@@ -1,7 +1,112 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <cmath>
+
 #include "arrays.hpp"
+#include "surface.hpp"
 
 namespace segauge {
+namespace {
 
-void bind_surface(nb::module_&) {}
+Vec3 row_of(const InputArray<double>& table, size_t row) {
+  return {table.data()[3 * row], table.data()[3 * row + 1], table.data()[3 * row + 2]};
+}
+
+double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
+
+Target prepared(const Vec3& corner, const Vec3& u, const Vec3& v, bool is_rectangle) {
+  Target t{corner, u, v, is_rectangle, dot(u, u), dot(u, v), dot(v, v), 0, 0, {0, 0, 0}};
+  t.per_uu = t.uu > 0 ? 1 / t.uu : 0;
+  t.per_vv = t.vv > 0 ? 1 / t.vv : 0;
+  const Vec3 n{u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
+  const double length = std::sqrt(dot(n, n));
+  if (length > 0) t.normal = {n[0] / length, n[1] / length, n[2] / length};
+  return t;
+}
+
+// `patterns` is a segauge.geometry.patterns.CellPatterns.
+Patterns read_patterns(const nb::object& patterns) {
+  auto table = [&](const char* name) { return nb::cast<InputArray<double>>(patterns.attr(name)); };
+  auto starts = [&](const char* name) {
+    const auto array = nb::cast<InputArray<int64_t>>(patterns.attr(name));
+    return std::vector<int64_t>(array.data(), array.data() + array.size());
+  };
+  Patterns out;
+  const auto linear = table("linear");
+  const size_t d = linear.shape(0), skip = 3 - d;
+  for (size_t axis = 0; axis < 3; ++axis)
+    for (size_t i = 0; i < 3; ++i)
+      out.step[axis][i] = axis >= skip && i >= skip ? linear.data()[(i - skip) * d + axis - skip] : (i == axis ? 1.0 : 0.0);
+  out.sample_start = starts("sample_start");
+  out.target_start = starts("target_start");
+  const auto sample = table("sample_point"), area = table("sample_area");
+  const auto corner = table("target_corner"), u = table("target_u"), v = table("target_v");
+  const auto is_rectangle = nb::cast<InputArray<bool>>(patterns.attr("target_is_rectangle"));
+  for (size_t i = 0; i < sample.shape(0); ++i) out.sample.push_back(row_of(sample, i));
+  out.area.assign(area.data(), area.data() + area.size());
+  for (size_t i = 0; i < corner.shape(0); ++i)
+    out.target.push_back(prepared(row_of(corner, i), row_of(u, i), row_of(v, i), is_rectangle.data()[i]));
+  const size_t codes = out.sample_start.size() - 1;
+  out.sample_box.resize(codes);
+  out.target_box.resize(codes);
+  for (size_t code = 0; code < codes; ++code) {
+    for (int64_t i = out.sample_start[code]; i < out.sample_start[code + 1]; ++i)
+      out.sample_box[code].include(out.sample[static_cast<size_t>(i)]);
+    for (int64_t i = out.target_start[code]; i < out.target_start[code + 1]; ++i) {
+      const Target& t = out.target[static_cast<size_t>(i)];
+      for (int s = 0; s < 2; ++s)
+        for (int r = 0; r < (t.is_rectangle || s == 0 ? 2 : 1); ++r) {
+          Vec3 p;
+          for (int k = 0; k < 3; ++k) p[k] = t.corner[k] + s * t.u[k] + r * t.v[k];
+          out.target_box[code].include(p);
+        }
+    }
+  }
+  return out;
+}
+
+SurfaceKind kind_of(const std::string& surface) {
+  if (surface == "marching-cubes") return SurfaceKind::marching_cubes;
+  if (surface == "voxel") return SurfaceKind::voxel;
+  throw std::invalid_argument("unknown surface");
+}
+
+nb::tuple surface_distances(const BitVolume& pred, const BitVolume& gt, std::optional<const BitVolume*> ignore,
+                            const std::string& surface, const nb::object& patterns_object, int threads) {
+  pred.require_same_shape(gt);
+  const SurfaceKind kind = kind_of(surface);
+  const Patterns patterns = read_patterns(patterns_object);
+  const BitVolume* ignored = ignore.value_or(nullptr);
+  Samples from_pred, from_gt;
+  {
+    nb::gil_scoped_release release;
+    const CellSet p = find_cells(pred, ignored, kind, patterns, threads);
+    const CellSet g = find_cells(gt, ignored, kind, patterns, threads);
+    if (p.cells.empty() || g.cells.empty()) throw std::invalid_argument("a mask is empty");
+    from_pred = directed_distances(p, g, patterns, threads);
+    from_gt = directed_distances(g, p, patterns, threads);
+  }
+  const size_t np = from_pred.distance.size(), ng = from_gt.distance.size();
+  return nb::make_tuple(to_numpy(std::move(from_pred.distance), {np}), to_numpy(std::move(from_pred.area), {np}),
+                        to_numpy(std::move(from_gt.distance), {ng}), to_numpy(std::move(from_gt.area), {ng}));
+}
+
+BitVolume band(const BitVolume& mask, const std::string& surface, const nb::object& patterns_object, double width_mm,
+               int threads) {
+  const SurfaceKind kind = kind_of(surface);
+  const Patterns patterns = read_patterns(patterns_object);
+  nb::gil_scoped_release release;
+  return boundary_band(mask, kind, patterns, width_mm, threads);
+}
+
+}  // namespace
+
+void bind_surface(nb::module_& m) {
+  m.def("surface_distances", &surface_distances, nb::arg("pred"), nb::arg("gt"), nb::arg("ignore").none(),
+        nb::arg("surface"), nb::arg("patterns"), nb::arg("threads"));
+  m.def("boundary_band", &band, nb::arg("mask"), nb::arg("surface"), nb::arg("patterns"), nb::arg("width_mm"),
+        nb::arg("threads"));
+}
 
 }  // namespace segauge

@@ -102,9 +102,7 @@ class Grid:
             return GridRelation(Kinship.SAME, "same grid", tuple(range(self.ndim)), (False,) * self.ndim)
         for axes, flips in _reorientations(self.ndim):
             if _same_grid(self.reoriented(axes, flips), other):
-                return GridRelation(
-                    Kinship.REORIENTABLE, f"same space, stored as {self.orientation}", axes, flips
-                )
+                return GridRelation(Kinship.REORIENTABLE, f"same space, stored as {self.orientation}", axes, flips)
         return GridRelation(Kinship.DIFFERENT, _difference_in_words(self, other))
 
     def reoriented(self, axes: Sequence[int], flips: Sequence[bool]) -> Grid:
@@ -175,7 +173,9 @@ def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
 def _checked_affine(affine: npt.ArrayLike, ndim: int) -> Affine:
     matrix = np.array(affine, dtype=np.float64)
     if matrix.shape != (ndim + 1, ndim + 1):
-        raise InvalidInput(f"affine: expected a {ndim + 1} x {ndim + 1} matrix for a {ndim}-D grid, got {matrix.shape}.")
+        raise InvalidInput(
+            f"affine: expected a {ndim + 1} x {ndim + 1} matrix for a {ndim}-D grid, got {matrix.shape}."
+        )
     if not np.all(np.isfinite(matrix)):
         raise InvalidInput("affine: expected finite numbers, got NaN or infinity.")
     edges = np.linalg.norm(matrix[:-1, :-1], axis=0)

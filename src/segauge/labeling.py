@@ -26,7 +26,9 @@ class Labeling:
             raise InvalidInput("A labeling needs at least one structure, for example {'liver': 1}.")
         for name, labels in structures.items():
             if self.ignore is not None and self.ignore in labels:
-                raise InvalidInput(f"Structure {name!r} contains the ignore label {self.ignore}: it can be only one of them.")
+                raise InvalidInput(
+                    f"Structure {name!r} contains the ignore label {self.ignore}: it can be only one of them."
+                )
         object.__setattr__(self, "structures", MappingProxyType(structures))
 
     @classmethod

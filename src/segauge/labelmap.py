@@ -119,14 +119,14 @@ def as_mask_array(mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
     if array.dtype == np.bool_:
         return array
     if array.dtype.kind in "iu":
-        return np.not_equal(array, 0)
+        return np.asarray(array != 0, dtype=np.bool_)
     if array.dtype.kind == "f":
         if not np.all((array == 0) | (array == 1)):
             raise InvalidInput(
                 "A mask of floating-point numbers must hold only 0 and 1, other values came (probabilities?). "
                 "Threshold it first, for example `pred >= 0.5`."
             )
-        return np.equal(array, 1)
+        return np.asarray(array == 1, dtype=np.bool_)
     raise InvalidInput(f"A mask is an array of bool or integers, got dtype {array.dtype}.")
 
 

@@ -55,11 +55,11 @@ class MetricInfo:
         unit: "mm", "ml", "1" for a share, "count".
         direction: whether higher or lower is better; "none" for a plain measurement such as a volume.
         bounds: smallest and largest possible value; infinite where there is none.
-        needs: what must be computed for it: "counts", "moments", "surface", "band", "lesions", "centerline".
+        needs: what must be computed for it: "counts", "surface", "band", "lesions" or "centerline".
         definition: formula, range and edge cases, as the glossary prints them.
-        function: computes the value of one structure from the measured parts.
-        missed, spurious, absent: the value where the structure is in one mask only or in none; None where the
-            metric has no value then, and the status is the answer.
+        function: computes the value of one structure from its measured parts; None where there is none.
+        when_failed: the value where the structure is in one mask only; None where that has no number (a distance to
+            nothing), or depends on which of the two it is.
 
     """
 
@@ -71,9 +71,7 @@ class MetricInfo:
     needs: str
     definition: str
     function: Callable[..., float | None]
-    missed: float | None = None
-    spurious: float | None = None
-    absent: float | None = None
+    when_failed: float | None = None
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,9 @@ class ScoreTable:
         if values.shape != shape or status.shape != shape[:2]:
             raise InvalidInput(f"A score table of {shape} cells got values {values.shape}, status {status.shape}.")
         if np.isinf(values).any():
-            raise InvalidInput("A score is a finite number or has a status: infinity cannot be stored in a score table.")
+            raise InvalidInput(
+                "A score is a finite number or has a status: infinity cannot be stored in a score table."
+            )
         values.setflags(write=False)
         status.setflags(write=False)
         object.__setattr__(self, "values", values)

@@ -10,10 +10,11 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segauge.geometry import reference
 
+_kernel: Any
 try:
     from segauge.geometry import _kernel
 except ImportError:  # installed without a C++ compiler
-    _kernel = None  # type: ignore[assignment]
+    _kernel = None
 
 
 class SlowEngineWarning(UserWarning):

@@ -1,0 +1,113 @@
+// The surface of a mask, cell by cell, and the exact distance from every sample of one surface to another surface.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bitvolume.hpp"
+
+namespace segauge {
+
+using Vec3 = std::array<double, 3>;
+
+struct Box {
+  Vec3 low{1e300, 1e300, 1e300}, high{-1e300, -1e300, -1e300};
+
+  void include(const Vec3& p) {
+    for (int i = 0; i < 3; ++i) {
+      if (p[i] < low[i]) low[i] = p[i];
+      if (p[i] > high[i]) high[i] = p[i];
+    }
+  }
+  void include(const Box& b) {
+    include(b.low);
+    include(b.high);
+  }
+};
+
+// A triangle corner + s u + t v (s, t >= 0, s + t <= 1) or a rectangle (0 <= s, t <= 1; v = 0 makes it a segment),
+// with what its distance to a point needs worked out beforehand.
+struct Target {
+  Vec3 corner, u, v;
+  bool is_rectangle;
+  double uu, uv, vv;          // dot products
+  double per_uu, per_vv;      // reciprocals, 0 for a flat side
+  Vec3 normal;                // unit; zero for a segment
+};
+
+// The pieces of a surface by cell code, in mm relative to the cell's origin.
+// A surface whose vertices lie anywhere gives each cell a code of its own.
+struct Patterns {
+  Vec3 step[3];  // mm that one step along each axis of the grid goes
+  std::vector<int64_t> sample_start, target_start;
+  std::vector<Vec3> sample;
+  std::vector<double> area;
+  std::vector<Target> target;
+  std::vector<Box> sample_box, target_box;  // of each code
+
+  Vec3 offset(int64_t z, int64_t y, int64_t x) const {
+    Vec3 p;
+    for (int i = 0; i < 3; ++i) p[i] = step[0][i] * z + step[1][i] * y + step[2][i] * x;
+    return p;
+  }
+  // How many cells along each axis a distance of 1 mm can reach.
+  Vec3 reach() const;
+};
+
+struct Cell {
+  int32_t z, y, x;
+  uint32_t code;         // the pieces that are there, as targets
+  uint32_t sample_code;  // the pieces that are sampled: those that touch no ignored voxel
+};
+
+enum class SurfaceKind { marching_cubes, voxel };
+
+// The cells that the surface passes, brick by brick (8 x 8 x 8 cells, raster order), raster order within a brick.
+struct CellSet {
+  struct Brick {
+    int32_t z, y, x;            // in bricks
+    int64_t begin;              // first cell
+    std::array<uint64_t, 8> occupied{};   // one word a plane, bit 8 y + x
+    std::array<uint16_t, 8> before{};     // cells of the brick before each plane
+    Box box;                    // of the targets, in mm
+  };
+  int64_t nz = 1, ny = 1, nx = 1;        // extent in bricks
+  std::vector<Cell> cells;
+  std::vector<Brick> bricks;
+  std::vector<int32_t> brick_at;         // by position; -1 where there is none
+
+  int64_t end_of(size_t brick) const {
+    return brick + 1 < bricks.size() ? bricks[brick + 1].begin : static_cast<int64_t>(cells.size());
+  }
+};
+
+CellSet find_cells(const BitVolume& mask, const BitVolume* ignore, SurfaceKind kind, const Patterns& patterns, int threads);
+
+// Binary tree over the bricks of a surface, for queries that are far away from it.
+class BrickTree {
+ public:
+  struct Node {
+    Box box;
+    int32_t left = -1, right = -1;  // children, or
+    int32_t brick = -1;             // a leaf's brick
+  };
+  explicit BrickTree(const CellSet& cells);
+  const std::vector<Node>& nodes() const { return nodes_; }
+
+ private:
+  int32_t build(std::vector<int32_t>& order, size_t begin, size_t end, const CellSet& cells);
+  std::vector<Node> nodes_;
+};
+
+struct Samples {
+  std::vector<double> distance, area;
+};
+
+// From every sample of `from` to the nearest target of `to`.
+Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& patterns, int threads);
+
+// The voxels of the mask whose centre lies within `width` mm of the mask's own surface.
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads);
+
+}  // namespace segauge

@@ -1,0 +1,106 @@
+"""Exact distances between the surfaces of two masks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.geometry.engine import engine, thread_count
+from segauge.geometry.masks import PackedMask
+from segauge.geometry.patterns import SurfaceKind, cell_patterns
+
+Floats = npt.NDArray[np.float64]
+
+#: Share of the smallest voxel edge by which a distance may exceed a tolerance and still count as within it. Spacings
+#: pass through 32-bit headers (0.8 arrives as 0.800000012), and a distance of exactly the tolerance must count.
+ROUNDING = 1e-6
+
+#: Axes closer to right angles than this (cosine) are taken as orthogonal: rounding in a header, not shear.
+_RIGHT_ANGLE = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceDistances:
+    """Distances between two surfaces in mm, in both directions, with the area that each one stands for.
+
+    `d_pg[i]` is the distance from a sample point of the surface of pred to the nearest point of the surface of gt,
+    and `w_pg[i]` the area in mm² (length in mm in 2-D) that the sample represents; `d_gp`, `w_gp` the other way
+    round. A distance that exceeds a tolerance by no more than `rounding_mm` counts as within it.
+    """
+
+    d_pg: Floats
+    w_pg: Floats
+    d_gp: Floats
+    w_gp: Floats
+    rounding_mm: float = 1e-9
+
+    @property
+    def both(self) -> tuple[Floats, Floats]:
+        """Distances and areas of both directions, one after the other."""
+        return np.concatenate([self.d_pg, self.d_gp]), np.concatenate([self.w_pg, self.w_gp])
+
+    @property
+    def area_pred(self) -> float:
+        """Area of the surface of pred in mm² (length in mm in 2-D)."""
+        return float(self.w_pg.sum())
+
+    @property
+    def area_gt(self) -> float:
+        """Area of the surface of gt in mm² (length in mm in 2-D)."""
+        return float(self.w_gp.sum())
+
+
+def measure_surface_distances(
+    pred: PackedMask,
+    gt: PackedMask,
+    linear: Floats,
+    *,
+    surface: SurfaceKind = "marching-cubes",
+    ignore: PackedMask | None = None,
+    threads: int | None = None,
+) -> SurfaceDistances:
+    """Return the distances between the surfaces of two non-empty masks of the same box.
+
+    `linear` holds the voxel steps in mm as columns. Where `ignore` is given, the masks must not contain its voxels;
+    pieces of surface that touch an ignored voxel are not sampled (nobody knows where the surface is there), but
+    still count as surface that others can be near to.
+    """
+    patterns = cell_patterns(surface, linear)
+    d_pg, w_pg, d_gp, w_gp = engine().surface_distances(pred, gt, ignore, surface, patterns, thread_count(threads))
+    return SurfaceDistances(d_pg, w_pg, d_gp, w_gp, ROUNDING * smallest_edge(linear))
+
+
+def find_boundary_band(
+    mask: PackedMask,
+    linear: Floats,
+    width_mm: float,
+    *,
+    surface: SurfaceKind = "marching-cubes",
+    threads: int | None = None,
+) -> PackedMask:
+    """Return the voxels of a mask whose centre lies within `width_mm` of the mask's own surface."""
+    width = width_mm + ROUNDING * smallest_edge(linear)
+    patterns = cell_patterns(surface, linear)
+    band: PackedMask = engine().boundary_band(mask, surface, patterns, width, thread_count(threads))
+    return band
+
+
+def smallest_edge(linear: Floats) -> float:
+    """Return the length of the shortest voxel edge in mm."""
+    return float(np.linalg.norm(linear, axis=0).min())
+
+
+def voxel_steps(affine: Floats) -> Floats:
+    """Return the voxel steps of an affine as an upper triangular matrix: distances without regard to rotation.
+
+    Distances depend on the lengths of the axes and the angles between them, not on where they point; the triangular
+    form is diagonal for every grid with right angles.
+    """
+    axes = affine[:-1, :-1]
+    edges = np.linalg.norm(axes, axis=0)
+    cosines = (axes / edges).T @ (axes / edges)
+    if np.abs(cosines - np.eye(len(edges))).max() <= _RIGHT_ANGLE:
+        return np.diag(edges)
+    return np.ascontiguousarray(np.linalg.cholesky(axes.T @ axes).T)

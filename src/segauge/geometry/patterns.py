@@ -1,0 +1,238 @@
+"""What the surface looks like inside one cell of the grid: the pieces that each cell code stands for.
+
+A cell's code says which of its corners are foreground; for a surface whose vertices sit at fixed places of the cell
+the code alone decides the pieces. Nothing is typed in: the polygons come from walking around the faces of the cell,
+so the rule that makes the surface closed (each face is cut the same way by both its cells) is the code itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import product
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+
+SurfaceKind = Literal["marching-cubes", "voxel"]
+SURFACES: tuple[str, ...] = get_args(SurfaceKind)
+
+Point = tuple[float, ...]
+#: A polygon in 3-D (its corners in order), a segment in 2-D (its two ends), in cell units.
+Piece = tuple[Point, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CellPatterns:
+    """Sample points and target pieces of every cell code, in mm relative to the cell's origin.
+
+    Samples are the quadrature points of the surface (triangle centroids, segment midpoints) with the area (length)
+    each stands for. Targets are what a distance is measured to: a triangle `corner + s u + t v` (s, t >= 0,
+    s + t <= 1), or a rectangle (0 <= s, t <= 1), of which a segment is the flat case v = 0. The rows of code c are
+    `start[c]:start[c + 1]`. Arrays have three columns; in 2-D the first is zero.
+    """
+
+    ndim: int
+    linear: npt.NDArray[np.float64]
+    sample_start: npt.NDArray[np.int64]
+    sample_point: npt.NDArray[np.float64]
+    sample_area: npt.NDArray[np.float64]
+    target_start: npt.NDArray[np.int64]
+    target_corner: npt.NDArray[np.float64]
+    target_u: npt.NDArray[np.float64]
+    target_v: npt.NDArray[np.float64]
+    target_is_rectangle: npt.NDArray[np.bool_]
+
+
+def check_surface(surface: str) -> SurfaceKind:
+    """Return the name of a surface, or say which there are."""
+    if surface not in SURFACES:
+        raise InvalidInput(f"surface: expected one of {', '.join(map(repr, SURFACES))}, got {surface!r}.")
+    return surface  # type: ignore[return-value]
+
+
+def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellPatterns:
+    """Return the patterns of a surface on a lattice whose axes are the columns of `linear` (mm per voxel step)."""
+    return _cached_patterns(surface, linear.shape[0], linear.tobytes())
+
+
+@cache
+def pieces_by_code(surface: SurfaceKind, ndim: int) -> tuple[tuple[Piece, ...], ...]:
+    """Return, for every cell code, the pieces of the surface in cell units.
+
+    "marching-cubes": the cell spans 2^d voxel centres, corner c sits at the bits of c (first axis = highest bit), and
+    bit c of the code says whether it is foreground. "voxel": the cell is a voxel, and bit a of the code says that the
+    face on its lower side along axis a separates foreground from background.
+    """
+    if surface == "voxel":
+        return tuple(tuple(_lower_faces(code, ndim)) for code in range(2**ndim))
+    trace = _trace_polygons if ndim == 3 else _trace_segments
+    return tuple(tuple(trace(code)) for code in range(2 ** (2**ndim)))
+
+
+@cache
+def _cached_patterns(surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> CellPatterns:
+    linear = np.frombuffer(linear_bytes, dtype=np.float64).reshape(ndim, ndim)
+    samples: list[tuple[npt.NDArray[np.float64], float]] = []
+    targets: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], bool]] = []
+    sample_start, target_start = [0], [0]
+    samples_of = _samples_of_face if surface == "voxel" else _samples_of
+    for pieces in pieces_by_code(surface, ndim):
+        for piece in pieces:
+            corners = np.array(piece) @ linear.T
+            samples.extend(samples_of(corners))
+            targets.extend(_targets_of(corners))
+        sample_start.append(len(samples))
+        target_start.append(len(targets))
+    return CellPatterns(
+        ndim,
+        linear,
+        np.array(sample_start, dtype=np.int64),
+        _three_columns([point for point, _ in samples]),
+        np.array([area for _, area in samples], dtype=np.float64),
+        np.array(target_start, dtype=np.int64),
+        _three_columns([corner for corner, _, _, _ in targets]),
+        _three_columns([u for _, u, _, _ in targets]),
+        _three_columns([v for _, _, v, _ in targets]),
+        np.array([is_rectangle for _, _, _, is_rectangle in targets], dtype=np.bool_),
+    )
+
+
+def triangles_of(corners: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the triangles (n, 3, 3) of a polygon: itself, or a fan around the mean of its corners.
+
+    A fan favours no corner, so flips and permutations of the image change nothing.
+    """
+    if len(corners) == 3:
+        return corners[np.newaxis]
+    middle = corners.mean(axis=0)
+    following = np.roll(corners, -1, axis=0)
+    return np.stack([np.broadcast_to(middle, corners.shape), corners, following], axis=1)
+
+
+def triangle_areas(triangles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the area of each of (n, 3, 3) triangles."""
+    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
+    areas: npt.NDArray[np.float64] = np.linalg.norm(normals, axis=1) / 2
+    return areas
+
+
+def _samples_of(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray[np.float64], float]]:
+    if corners.shape[1] == 2:
+        return [(corners.mean(axis=0), float(np.linalg.norm(corners[1] - corners[0])))]
+    triangles = triangles_of(corners)
+    return list(zip(triangles.mean(axis=1), triangle_areas(triangles).tolist(), strict=True))
+
+
+def _samples_of_face(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray[np.float64], float]]:
+    """Return the samples of a voxel face: the triangles of both ways to cut it along a diagonal, each counted half.
+
+    Tools that triangulate voxel faces choose one diagonal, which ties the result to the orientation of the image.
+    Taking both keeps their samples, and so comes out close to their answers, without the choice.
+    """
+    if corners.shape[1] == 2:
+        return _samples_of(corners)
+    triangles = np.stack([np.roll(corners, 1, axis=0), corners, np.roll(corners, -1, axis=0)], axis=1)
+    return list(zip(triangles.mean(axis=1), (triangle_areas(triangles) / 2).tolist(), strict=True))
+
+
+def _targets_of(
+    corners: npt.NDArray[np.float64],
+) -> list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], bool]]:
+    if corners.shape[1] == 2:
+        return [(corners[0], corners[1] - corners[0], np.zeros(2), True)]
+    if _is_rectangle(corners):
+        return [(corners[0], corners[1] - corners[0], corners[3] - corners[0], True)]
+    return [(a, b - a, c - a, False) for a, b, c in triangles_of(corners)]
+
+
+def _is_rectangle(corners: npt.NDArray[np.float64]) -> bool:
+    if len(corners) != 4:
+        return False
+    u, v = corners[1] - corners[0], corners[3] - corners[0]
+    size = float(np.linalg.norm(u) * np.linalg.norm(v))
+    closes = np.linalg.norm(corners[0] + u + v - corners[2]) <= 1e-12 * np.sqrt(size)
+    return bool(closes and abs(u @ v) <= 1e-12 * size)
+
+
+def _three_columns(rows: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
+    table = np.array(rows, dtype=np.float64)
+    return np.ascontiguousarray(np.pad(table, ((0, 0), (3 - table.shape[1], 0))))
+
+
+def _corner(index: int, ndim: int) -> tuple[int, ...]:
+    return tuple(index >> (ndim - 1 - axis) & 1 for axis in range(ndim))
+
+
+def _cell_faces() -> Iterator[tuple[int, int, int, int]]:
+    """Yield the six faces of a cube as corner numbers in cyclic order."""
+    for axis, side in product(range(3), (0, 1)):
+        first, second = (other for other in range(3) if other != axis)
+        ring = []
+        for a, b in ((0, 0), (0, 1), (1, 1), (1, 0)):
+            bits = [0, 0, 0]
+            bits[axis], bits[first], bits[second] = side, a, b
+            ring.append(bits[0] * 4 + bits[1] * 2 + bits[2])
+        yield ring[0], ring[1], ring[2], ring[3]
+
+
+def _cuts_of_face(ring: Sequence[int], code: int) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield the cuts through a face: each run of foreground corners is cut off between the edges at its two ends.
+
+    Two foreground corners that meet only diagonally are cut off one by one: the background stays joined. Both cells
+    that share the face see the same corners, so they agree, and the surface is closed.
+    """
+    inside = [bool(code >> corner & 1) for corner in ring]
+    n = len(ring)
+    for i in range(n):
+        if inside[i] and not inside[i - 1]:
+            last = i
+            while inside[(last + 1) % n]:
+                last = (last + 1) % n
+            entry, exit_ = (ring[i - 1], ring[i]), (ring[last], ring[(last + 1) % n])
+            yield _edge(*entry), _edge(*exit_)
+
+
+def _edge(a: int, b: int) -> tuple[int, int]:
+    return (a, b) if a < b else (b, a)
+
+
+def _edge_middle(edge: tuple[int, int], ndim: int) -> Point:
+    ends = [_corner(corner, ndim) for corner in edge]
+    return tuple((a + b) / 2 for a, b in zip(*ends, strict=True))
+
+
+def _trace_polygons(code: int) -> Iterator[Piece]:
+    """Yield the closed loops that the cuts through a cube's faces form: each cut edge belongs to exactly two faces."""
+    links: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for ring in _cell_faces():
+        for start, end in _cuts_of_face(ring, code):
+            links.setdefault(start, []).append(end)
+            links.setdefault(end, []).append(start)
+    remaining = dict(sorted(links.items()))
+    while remaining:
+        here = next(iter(remaining))
+        loop = []
+        while here in remaining:
+            loop.append(_edge_middle(here, 3))
+            ways = remaining.pop(here)
+            here = next((edge for edge in ways if edge in remaining), here)
+        yield tuple(loop)
+
+
+def _trace_segments(code: int) -> Iterator[Piece]:
+    """Yield the segments through a square cell."""
+    for start, end in _cuts_of_face((0, 1, 3, 2), code):
+        yield _edge_middle(start, 2), _edge_middle(end, 2)
+
+
+def _lower_faces(code: int, ndim: int) -> Iterator[Piece]:
+    """Yield the faces on a voxel's lower side; the voxel's centre is the cell's origin."""
+    for axis in range(ndim):
+        if code >> axis & 1:
+            ring = ((-0.5, -0.5), (-0.5, 0.5), (0.5, 0.5), (0.5, -0.5)) if ndim == 3 else ((-0.5,), (0.5,))
+            yield tuple((*corner[:axis], -0.5, *corner[axis:]) for corner in ring)

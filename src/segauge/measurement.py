@@ -1,0 +1,211 @@
+"""measure(): one pair of label maps in memory -> the scores of all its structures, in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput, UnknownStructure
+from segauge.geometry.distances import voxel_steps
+from segauge.geometry.masks import PairTable, tabulate
+from segauge.geometry.patterns import SurfaceKind, check_surface
+from segauge.labeling import Labeling
+from segauge.labelmap import LabelMap, as_label_array, check_same_shape
+from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.parts import LabelArray, Options, StructureParts
+from segauge.metrics.surface import HdMode, nsd_curve
+from segauge.scores import MetricInfo, Score, ScoreTable, Status
+
+Structures = Labeling | Mapping[str, int | Iterable[int]] | Iterable[int]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """The scores of one pair, and the tolerance curves that came with them.
+
+    `measurement["liver", "hd95"]` is a Score: a value, or the status that says why there is none.
+    """
+
+    table: ScoreTable
+    metrics: tuple[MetricInfo, ...]
+    nsd_curves: Mapping[str, npt.NDArray[np.float64]]
+    curve_tolerances_mm: tuple[float, ...] = ()
+
+    def __getitem__(self, key: tuple[str, str]) -> Score:
+        return self.table[self.table.cases[0], key[0], key[1]]
+
+    def status(self, structure: str) -> Status:
+        """Return whether a structure was in both masks, in one, or in none."""
+        if structure not in self.table.structures:
+            raise UnknownStructure(f"No structure {structure!r}; there are {', '.join(self.table.structures)}.")
+        status: Status = self.table.status[0, self.table.structures.index(structure)]
+        return status
+
+    def __str__(self) -> str:
+        return str(self.table)
+
+
+def measure(
+    pred: LabelMap | npt.ArrayLike,
+    gt: LabelMap | npt.ArrayLike,
+    structures: Structures | None = None,
+    metrics: str | Iterable[str] | None = None,
+    *,
+    spacing: float | Sequence[float] | None = None,
+    pred_structures: Structures | None = None,
+    ignore: int | None = None,
+    nsd_tolerance: float | Mapping[str, float] = 1.0,
+    nsd_curve_mm: Sequence[float] = (),
+    surface: SurfaceKind = "marching-cubes",
+    hd: HdMode = "directed",
+    threads: int | None = None,
+    case_id: str = "case",
+) -> Measurement:
+    """Measure every structure of one pair of label maps.
+
+    Args:
+        pred: predicted label map: a LabelMap, or an integer array.
+        gt: ground-truth label map, on the same grid up to flips and order of the axes.
+        structures: what to measure: a Labeling, `{"kidney": 1, "kidney+masses": (1, 2, 3)}`, or label values; all
+            labels of the ground truth if not given.
+        metrics: keys of the catalog, such as `["dice", "hd95", "nsd@2"]`; "all"; the usual ones if not given.
+        spacing: voxel edges in mm, for arrays only; a LabelMap knows its own.
+        pred_structures: the same structures in the prediction's labels, where these differ from the ground truth's.
+        ignore: ground-truth label whose voxels count for nothing.
+        nsd_tolerance: in mm, one number or one per structure; also the width of the boundary for boundary IoU.
+        nsd_curve_mm: tolerances at which the whole NSD curve is wanted.
+        surface: "marching-cubes" or "voxel".
+        hd: "directed" or "pooled" percentiles of the Hausdorff distance.
+        threads: number of threads; all cores (or SEGAUGE_NUM_THREADS) if not given.
+        case_id: name of the case in the resulting table.
+
+    Raises:
+        GridMismatch: if the two maps do not lie on the same grid.
+        UnknownMetric: if the catalog has no such metric.
+
+    """
+    gt_map, pred_map = _as_label_maps(pred, gt, spacing)
+    wanted = resolve_metrics(metrics)
+    pairs = _LayerPairs(pred_map, gt_map, threads)
+    labeling, pred_labeling = _labelings(structures, pred_structures, ignore, gt_map, pairs)
+    options = Options(check_surface(surface), hd, 1.0, threads)
+    linear = voxel_steps(gt_map.grid.affine)
+    scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
+    reasons: dict[str, str] = {}
+    curves: dict[str, npt.NDArray[np.float64]] = {}
+    for name, gt_labels in labeling.structures.items():
+        tolerance = _tolerance_of(name, nsd_tolerance)
+        parts = pairs.parts_of(
+            pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, replace(options, tolerance_mm=tolerance)
+        )
+        scores[name] = (parts.status, {info.key: info.function(parts) for info in wanted})
+        if parts.status is Status.PRESENT and any(info.needs == "surface" for info in wanted):
+            if parts.distances is None:
+                reasons[name] = "no surface outside the ignored voxels"
+            elif nsd_curve_mm:
+                curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
+    table = ScoreTable.of_case(case_id, [info.key for info in wanted], scores, reasons)
+    return Measurement(table, wanted, curves, tuple(nsd_curve_mm))
+
+
+class _LayerPairs:
+    """The layers of two label maps, with the joint histogram of each pair of layers made at most once."""
+
+    def __init__(self, pred: LabelMap, gt: LabelMap, threads: int | None) -> None:
+        self._pred, self._gt, self._threads = pred, gt, threads
+        self._tables: dict[tuple[int, int], PairTable] = {}
+
+    def labels(self) -> tuple[set[int], set[int]]:
+        """Return the labels that occur in pred and in gt."""
+        pred = {label for i in range(len(self._pred.layers)) for label in self._table(i, 0).pred_labels}
+        gt = {label for j in range(len(self._gt.layers)) for label in self._table(0, j).gt_labels}
+        return pred, gt
+
+    def parts_of(
+        self,
+        pred_labels: tuple[int, ...],
+        gt_labels: tuple[int, ...],
+        ignore: int | None,
+        linear: npt.NDArray[np.float64],
+        options: Options,
+    ) -> StructureParts:
+        """Return one structure, ready to be measured."""
+        if len(self._pred.layers) == len(self._gt.layers) == 1:
+            pred, gt, table = self._pred.layers[0], self._gt.layers[0], self._table(0, 0)
+        else:
+            pred = _merged(self._pred, pred_labels)
+            gt = _merged(self._gt, gt_labels, ignore)
+            table = tabulate(pred, gt, threads=self._threads)
+        overlap = table.overlap(pred_labels, gt_labels, ignore)
+        return StructureParts(pred, gt, pred_labels, gt_labels, ignore, linear, overlap, options)
+
+    def _table(self, pred_layer: int, gt_layer: int) -> PairTable:
+        key = (pred_layer, gt_layer)
+        if key not in self._tables:
+            self._tables[key] = tabulate(
+                self._pred.layers[pred_layer], self._gt.layers[gt_layer], threads=self._threads
+            )
+        return self._tables[key]
+
+
+def _merged(labels: LabelMap, wanted: tuple[int, ...], ignore: int | None = None) -> LabelArray:
+    """Return one layer that holds a structure of a map of several: its first label, or the ignore label, which wins."""
+    if len(labels.layers) == 1:
+        return labels.layers[0]
+    merged = np.zeros(labels.grid.shape, dtype=np.result_type(*labels.layers, np.min_scalar_type(max(wanted))))
+    merged[labels.mask(wanted).array] = wanted[0]
+    if ignore is not None:
+        merged[labels.mask(ignore).array] = ignore
+    return merged
+
+
+def _as_label_maps(
+    pred: LabelMap | npt.ArrayLike, gt: LabelMap | npt.ArrayLike, spacing: float | Sequence[float] | None
+) -> tuple[LabelMap, LabelMap]:
+    """Return gt and pred as label maps on the grid of gt."""
+    if isinstance(gt, LabelMap) and isinstance(pred, LabelMap):
+        if spacing is not None:
+            raise InvalidInput("A LabelMap knows its spacing: give spacing= only with arrays.")
+        return gt, pred.on_grid_of(gt)
+    if isinstance(gt, LabelMap) or isinstance(pred, LabelMap):
+        raise InvalidInput("Give pred and gt both as LabelMap or both as arrays: an array alone has no place in space.")
+    edges = 1.0 if spacing is None else spacing
+    gt_array, pred_array = as_label_array(gt, "gt"), as_label_array(pred, "pred")
+    check_same_shape(pred_array, gt_array)
+    return LabelMap.from_array(gt_array, edges, source="gt"), LabelMap.from_array(pred_array, edges, source="pred")
+
+
+def _labelings(
+    structures: Structures | None,
+    pred_structures: Structures | None,
+    ignore: int | None,
+    gt: LabelMap,
+    pairs: _LayerPairs,
+) -> tuple[Labeling, Labeling]:
+    """Return the labelings of gt and of pred."""
+    if structures is None:
+        found = sorted(label for label in pairs.labels()[1] if label != ignore)
+        if not found:
+            raise InvalidInput("The ground truth holds no label, so there is nothing to measure: name the structures.")
+        structures = found
+    labeling = Labeling.of(structures, names=gt.names, ignore=ignore)
+    if ignore is not None and labeling.ignore != ignore:
+        labeling = Labeling(labeling.structures, ignore)
+    if pred_structures is None:
+        return labeling, labeling
+    pred_labeling = Labeling.of(pred_structures)
+    absent = [name for name in labeling if name not in pred_labeling.structures]
+    if absent:
+        raise UnknownStructure(f"pred_structures does not say which labels make {', '.join(map(repr, absent))}.")
+    return labeling, pred_labeling
+
+
+def _tolerance_of(structure: str, tolerance: float | Mapping[str, float]) -> float:
+    if not isinstance(tolerance, Mapping):
+        return float(tolerance)
+    if structure not in tolerance:
+        raise InvalidInput(f"nsd_tolerance has no entry for structure {structure!r}; it has {', '.join(tolerance)}.")
+    return float(tolerance[structure])

@@ -1,0 +1,116 @@
+"""Overlap metrics: exact, from integer counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.geometry.masks import Overlap, PairTable, tabulate
+from segauge.labelmap import as_label_array, as_mask_array, check_same_shape
+
+
+def confusion(pred: npt.ArrayLike, gt: npt.ArrayLike) -> tuple[int, int, int, int]:
+    """Return the voxel counts (tp, fp, fn, tn) of two masks, in any number of dimensions."""
+    overlap = binary_overlap(pred, gt)
+    return overlap.tp, overlap.fp, overlap.fn, overlap.tn
+
+
+def dice(pred: npt.ArrayLike, gt: npt.ArrayLike) -> float:
+    """Dice coefficient of two masks, 2 TP / (2 TP + FP + FN): 0 to 1, higher is better; two empty masks: 1."""
+    overlap = binary_overlap(pred, gt)
+    return _ratio(2 * overlap.tp, 2 * overlap.tp + overlap.fp + overlap.fn, empty=1.0)
+
+
+def iou(pred: npt.ArrayLike, gt: npt.ArrayLike) -> float:
+    """Intersection over union of two masks, TP / (TP + FP + FN): 0 to 1, higher is better; two empty masks: 1."""
+    overlap = binary_overlap(pred, gt)
+    return _ratio(overlap.tp, overlap.tp + overlap.fp + overlap.fn, empty=1.0)
+
+
+def binary_overlap(pred: npt.ArrayLike, gt: npt.ArrayLike) -> Overlap:
+    """Return the counts of two masks (bool, integers by being non-zero, floats of 0 and 1)."""
+    pred_array, gt_array = binary_arrays(pred, gt)
+    if pred_array.size == 0:
+        return Overlap(0, 0, 0, 0, (), (), None)
+    if pred_array.ndim not in (2, 3):
+        pred_array, gt_array = pred_array.reshape(1, -1), gt_array.reshape(1, -1)
+    return foreground_overlap(tabulate(pred_array, gt_array))
+
+
+def foreground_overlap(table: PairTable) -> Overlap:
+    """Return the counts of everything that is not background."""
+    return table.overlap(table.pred_labels, table.gt_labels)
+
+
+def binary_arrays(
+    pred: npt.ArrayLike, gt: npt.ArrayLike
+) -> tuple[npt.NDArray[np.integer[Any]], npt.NDArray[np.integer[Any]]]:
+    """Return two masks as integer arrays of the same shape, without a copy where they are bool or integers."""
+    pred_array, gt_array = (_as_integers(mask) for mask in (pred, gt))
+    check_same_shape(pred_array, gt_array)
+    return pred_array, gt_array
+
+
+def _as_integers(mask: npt.ArrayLike) -> npt.NDArray[np.integer[Any]]:
+    array = np.asarray(mask)
+    return as_label_array(array if array.dtype.kind in "biu" else as_mask_array(array), "mask")
+
+
+def f_beta(overlap: Overlap, beta: float = 1.0) -> float | None:
+    """F-beta: weighted harmonic mean of precision and sensitivity, which counts beta times as much; None if empty."""
+    if not beta > 0:
+        raise InvalidInput(f"beta: expected a positive number, got {beta}.")
+    weight = beta * beta
+    found = (1 + weight) * overlap.tp
+    return _share(found, found + weight * overlap.fn + overlap.fp)
+
+
+def overlap_iou(overlap: Overlap) -> float | None:
+    """TP / (TP + FP + FN); None where both masks are empty."""
+    return _share(overlap.tp, overlap.tp + overlap.fp + overlap.fn)
+
+
+def sensitivity(overlap: Overlap) -> float | None:
+    """TP / (TP + FN): share of the ground truth that was found; None where there is no ground truth."""
+    return _share(overlap.tp, overlap.tp + overlap.fn)
+
+
+def precision(overlap: Overlap) -> float | None:
+    """TP / (TP + FP): share of the prediction that is right; None where there is no prediction."""
+    return _share(overlap.tp, overlap.tp + overlap.fp)
+
+
+def specificity(overlap: Overlap) -> float | None:
+    """TN / (TN + FP): share of the rest of the image that was left alone; None where there is no rest."""
+    return _share(overlap.tn, overlap.tn + overlap.fp)
+
+
+def relative_volume_difference(overlap: Overlap) -> float | None:
+    """(V_pred - V_gt) / V_gt: 0 is best, negative means too small; None where there is no ground truth."""
+    return _share(overlap.pred_count - overlap.gt_count, overlap.gt_count)
+
+
+def volumetric_similarity(overlap: Overlap) -> float | None:
+    """1 - |V_pred - V_gt| / (V_pred + V_gt): 0 to 1, blind to where the volumes lie; None where both are empty."""
+    difference = _share(abs(overlap.pred_count - overlap.gt_count), overlap.pred_count + overlap.gt_count)
+    return None if difference is None else 1 - difference
+
+
+def centroid_distance_mm(overlap: Overlap, linear: npt.NDArray[np.float64]) -> float | None:
+    """Distance between the centres of mass in mm; None where a mask is empty."""
+    if overlap.pred_count == 0 or overlap.gt_count == 0:
+        return None
+    pred = np.array(overlap.pred_index_sum) / overlap.pred_count
+    gt = np.array(overlap.gt_index_sum) / overlap.gt_count
+    return float(np.linalg.norm(linear @ (pred - gt)))
+
+
+def _ratio(part: float, whole: float, *, empty: float) -> float:
+    return empty if whole == 0 else part / whole
+
+
+def _share(part: float, whole: float) -> float | None:
+    return None if whole == 0 else part / whole

@@ -1,0 +1,124 @@
+"""StructureParts: all that is measured of one structure of one pair, each part once and only when asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.geometry.distances import SurfaceDistances, find_boundary_band, measure_surface_distances
+from segauge.geometry.masks import Overlap, PackedMask, pack
+from segauge.geometry.patterns import SurfaceKind
+from segauge.metrics.surface import HdMode
+from segauge.scores import Status
+
+LabelArray = npt.NDArray[np.integer[Any]]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to measure; the same for all structures of a pair but for the tolerance.
+
+    Attributes:
+        surface: which surface of a mask distances are measured between.
+        hd: Hausdorff percentiles as the larger of the two directions ("directed") or of both together ("pooled").
+        tolerance_mm: what counts as agreement for NSD, and the width of the boundary for boundary IoU.
+        threads: number of threads; None for all cores.
+
+    """
+
+    surface: SurfaceKind = "marching-cubes"
+    hd: HdMode = "directed"
+    tolerance_mm: float = 1.0
+    threads: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class StructureParts:
+    """One structure of a pair of label arrays: its counts, and lazily its masks, surfaces and lesions.
+
+    `linear` holds the voxel steps in mm as columns, `ignore` the ground-truth label that counts for nothing.
+    """
+
+    pred: LabelArray
+    gt: LabelArray
+    pred_labels: tuple[int, ...]
+    gt_labels: tuple[int, ...]
+    ignore: int | None
+    linear: npt.NDArray[np.float64]
+    overlap: Overlap
+    options: Options
+
+    @property
+    def status(self) -> Status:
+        """Whether the structure is in both masks, in one, or in none."""
+        return Status.of(in_pred=self.overlap.pred_count > 0, in_gt=self.overlap.gt_count > 0)
+
+    @property
+    def voxel_volume_mm3(self) -> float:
+        """Volume of a voxel in mm³ (area in mm² in 2-D)."""
+        return float(abs(np.linalg.det(self.linear)))
+
+    @cached_property
+    def ignored(self) -> PackedMask | None:
+        """The ignored voxels in and around the box, None if there are none."""
+        if self.ignore is None:
+            return None
+        mask = self._packed(self.gt, (self.ignore,))
+        return mask if mask.count() else None
+
+    @cached_property
+    def pred_mask(self) -> PackedMask:
+        """The predicted mask, cut to the box of both."""
+        return self._counted(self._packed(self.pred, self.pred_labels))
+
+    @cached_property
+    def gt_mask(self) -> PackedMask:
+        """The ground-truth mask, cut to the box of both."""
+        return self._counted(self._packed(self.gt, self.gt_labels))
+
+    @cached_property
+    def distances(self) -> SurfaceDistances | None:
+        """The distances between both surfaces; None where a mask is empty, or its surface is nowhere counted."""
+        if self.status is not Status.PRESENT:
+            return None
+        distances = measure_surface_distances(
+            self.pred_mask,
+            self.gt_mask,
+            self.linear,
+            surface=self.options.surface,
+            ignore=self.ignored,
+            threads=self.options.threads,
+        )
+        return distances if len(distances.d_pg) and len(distances.d_gp) else None
+
+    def bands(self, width_mm: float) -> tuple[PackedMask, PackedMask]:
+        """Return the voxels of each mask within a distance of the mask's own surface."""
+        pred, gt = (
+            find_boundary_band(mask, self.linear, width_mm, surface=self.options.surface, threads=self.options.threads)
+            for mask in (self.pred_mask, self.gt_mask)
+        )
+        return pred, gt
+
+    def _packed(self, labels: LabelArray, values: tuple[int, ...]) -> PackedMask:
+        start, stop = self._box
+        return pack(labels, values, (start, stop), threads=self.options.threads)
+
+    @property
+    def _box(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The box of both masks; with one voxel more around it where ignored voxels next to them matter."""
+        if self.overlap.box is None:
+            raise AssertionError("parts of an absent structure are never asked for")
+        start, stop = self.overlap.box
+        if self.ignore is None:
+            return start, stop
+        return (
+            tuple(max(0, first - 1) for first in start),
+            tuple(min(size, last + 1) for last, size in zip(stop, self.gt.shape, strict=True)),
+        )
+
+    def _counted(self, mask: PackedMask) -> PackedMask:
+        return mask if self.ignored is None else mask.without(self.ignored)
