@@ -105,8 +105,7 @@ class Worker:
         self._command = ["-m", "benchmarks.worker", kind, tool, str(threads)]
         self._process: subprocess.Popen[str] | None = None
         self._lines: queue.Queue[str | None] = queue.Queue()
-        self._open = contextlib.ExitStack()
-        self._log = self._open.enter_context(tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace"))
+        self._log = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115  closed on exit
         self._version = ""
         self._refusal = ""
 
@@ -115,7 +114,7 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self._stop()
-        self._open.close()
+        self._log.close()
 
     def version(self) -> str:
         """Return the installed version of the tool; starts the process.
@@ -182,7 +181,7 @@ class Worker:
         try:
             line = self._lines.get(timeout=timeout_s)
         except queue.Empty:
-            self._stop()
+            self._stop(patience_s=0.0)
             raise PeerError(f"stopped after {timeout_s:.0f} s") from None
         if line is None:
             code = self._stop()
@@ -192,7 +191,8 @@ class Worker:
             raise PeerError(answer["error"])
         return answer
 
-    def _stop(self) -> int | None:
+    def _stop(self, patience_s: float = 5.0) -> int | None:
+        """End the process, which ends by itself when nobody asks it any more; after `patience_s` by force."""
         process, self._process = self._process, None
         if process is None:
             return None
@@ -200,7 +200,7 @@ class Worker:
             with contextlib.suppress(OSError):  # it may be gone already, with our request unread
                 process.stdin.close()
         try:
-            return process.wait(timeout=5)
+            return process.wait(timeout=patience_s)
         except subprocess.TimeoutExpired:
             process.kill()
             return process.wait()

@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from segauge.phantoms import Phantom
 
 from benchmarks.tools import Pair
 from segauge.grid import Grid
+from segauge.phantoms import Phantom
 
 
 def phantom_pair(

@@ -7,10 +7,11 @@ environment has all of the tools.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -75,7 +76,12 @@ def _as_floats(result: Mapping[str, Any]) -> Values:
     return {key: float(value) for key, value in result.items()}
 
 
-def _segauge(surface: str) -> Callable[[Pair, int], Call]:
+def _with_pooled_hd95(result: Mapping[str, Any]) -> Values:
+    """Return the values of a tool whose HD95 is the percentile of both directions together, not the larger of two."""
+    return {"hd95_pooled" if key == "hd95" else key: value for key, value in _as_floats(result).items()}
+
+
+def _segauge(surface: Literal["marching-cubes", "voxel"]) -> Callable[[Pair, int], Call]:
     def prepare(pair: Pair, threads: int) -> Call:
         import segauge
 
@@ -86,13 +92,16 @@ def _segauge(surface: str) -> Callable[[Pair, int], Call]:
     return prepare
 
 
-def _segauge_case(case: Case, threads: int) -> Call:
-    import segauge
+def _segauge_case(metrics: str | None) -> Callable[[Case, int], Call]:
+    def prepare(case: Case, threads: int) -> Call:
+        import segauge
 
-    grid = segauge.Grid.from_spacing(case.gt.shape, case.spacing)
-    pred, gt = segauge.LabelMap((case.pred,), grid), segauge.LabelMap((case.gt,), grid)
-    labeling = segauge.Labeling.of(case.structures)
-    return lambda: segauge.measure(pred, gt, labeling, threads=threads)
+        grid = segauge.Grid.from_spacing(case.gt.shape, case.spacing)
+        pred, gt = segauge.LabelMap((case.pred,), grid), segauge.LabelMap((case.gt,), grid)
+        labeling = segauge.Labeling.of(case.structures)
+        return lambda: segauge.measure(pred, gt, labeling, metrics, threads=threads)
+
+    return prepare
 
 
 def _segauge_0_1(pair: Pair, _: int) -> Call:
@@ -191,7 +200,7 @@ def _seg_metrics(pair: Pair, _: int) -> Call:
 
 def _seg_metrics_values(result: list[dict[str, list[float]]]) -> Values:
     only = result[0]
-    return _as_floats({"hd": only["hd"][0], "hd95": only["hd95"][0], "assd": only["msd"][0]})
+    return _with_pooled_hd95({"hd": only["hd"][0], "hd95": only["hd95"][0], "assd": only["msd"][0]})
 
 
 def _panoptica(pair: Pair, _: int) -> Call:
@@ -211,7 +220,7 @@ def _panoptica(pair: Pair, _: int) -> Call:
 def _panoptica_values(result: Any) -> Values:
     # Its NSD is taken at the smallest voxel edge, which the evaluator does not let one change: left out. What it
     # calls ASSD is the mean of the two directed means: MASD.
-    return _as_floats({"hd": result.sq_hd, "hd95": result.sq_hd95, "masd": result.sq_assd})
+    return _with_pooled_hd95({"hd": result.sq_hd, "hd95": result.sq_hd95, "masd": result.sq_assd})
 
 
 def _medpy(pair: Pair, _: int) -> Call:
@@ -221,7 +230,7 @@ def _medpy(pair: Pair, _: int) -> Call:
         return {
             "hd": binary.hd(pair.pred, pair.gt, pair.spacing),
             "hd95": binary.hd95(pair.pred, pair.gt, pair.spacing),
-            "masd": binary.assd(pair.pred, pair.gt, pair.spacing),
+            "assd": binary.assd(pair.pred, pair.gt, pair.spacing),
         }
 
     return call
@@ -240,7 +249,8 @@ def _read_nibabel(files: Files, _: int) -> Call:
 
 def _read_isal(files: Files, _: int) -> Call:
     import nibabel
-    from isal import igzip  # type: ignore[import-not-found]
+
+    igzip = importlib.import_module("isal.igzip")  # not among the project's dependencies: may be missing
 
     def call() -> None:
         for path in files.paths:
@@ -293,13 +303,14 @@ PAIR_TOOLS = _catalog(
         _panoptica,
         _panoptica_values,
     ),
-    Tool("medpy", "medpy", "medpy", "hd, hd95, assd; has no surface Dice", _medpy, _as_floats),
-    Tool("segauge-0.1", "segauge-0.1", "segauge", "surface_metrics", _segauge_0_1, _as_floats, pinned=True),
+    Tool("medpy", "medpy", "medpy", "hd, hd95, assd; has no surface Dice", _medpy, _with_pooled_hd95),
+    Tool("segauge-0.1", "segauge-0.1", "segauge", "surface_metrics", _segauge_0_1, _with_pooled_hd95, pinned=True),
 )
 
 #: Tools that take two label maps and give all structures.
 CASE_TOOLS = _catalog(
-    Tool("segauge", "own", "segauge", "measure(), default metrics", _segauge_case, _no_values),
+    Tool("segauge", "own", "segauge", "measure(), the default metrics", _segauge_case(None), _no_values),
+    Tool("segauge-all", "own", "segauge", "measure(metrics='all')", _segauge_case("all"), _no_values),
     Tool(
         "surface-distance",
         "peers",

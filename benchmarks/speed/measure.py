@@ -14,19 +14,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
-
 from benchmarks.inputs import CASES, CaseFiles, case_folder, cropped_pair, load_case, whole_pair
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.runner import Effort, Runner
 from benchmarks.speed.report import describe
-from benchmarks.speed.results import OURS, CaseResult, ScalingResult, SpeedRun, StructureResult
+from benchmarks.speed.results import OURS, OURS_ALL, CaseResult, ScalingResult, SpeedRun, StructureResult
 from benchmarks.speed.scaling import time_by_image, time_by_radius
 from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS, Case, Pair
+from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 
 #: Peers that cut a whole image down to the structure by themselves.
 SELF_CROPPING = ("surface-distance", "monai")
 PEERS = tuple(name for name, tool in PAIR_TOOLS.items() if tool.environment != "own")
+LOOPS = tuple(name for name, tool in CASE_TOOLS.items() if tool.environment != "own")
 SLOW_EFFORT = Effort(repeats=2, budget_s=60.0, timeout_s=1800.0)
 
 
@@ -93,9 +93,9 @@ def _whole_case(files: CaseFiles, case: Case, folder: Path, selection: Selection
     with runner.stored(files.files(folder)) as stored:
         reading = [runner.time(reader, stored) for reader in ("nibabel", "nibabel+isal")]
     with runner.stored(case) as stored:
-        timings = [runner.time(OURS, stored, threads) for threads in (1, 2)]
+        timings = [runner.time(tool, stored, threads) for tool in (OURS, OURS_ALL) for threads in (1, 2)]
         if "surface-distance" in selection.peers and not files.one_by_one:
-            timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in CASE_TOOLS if loop != OURS]
+            timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in LOOPS]
         memory = runner.time_fresh(OURS, stored, threads=2)
     size = case.pred.nbytes + case.gt.nbytes
     return CaseResult(files.name, len(files.structures), size, tuple(timings), tuple(reading), memory)

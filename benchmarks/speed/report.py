@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from benchmarks.peers import Timing
 from benchmarks.speed.requirements import judge
-from benchmarks.speed.results import OURS, CaseResult, SpeedRun, StructureResult, find_timing, ratio_of
+from benchmarks.speed.results import OURS, OURS_ALL, CaseResult, SpeedRun, StructureResult, find_timing, ratio_of
 from benchmarks.tables import MISSING, markdown_table, milliseconds, three_digits, times
 from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS
 
@@ -75,15 +75,16 @@ def _marks(timing: Timing) -> str:
 def _case_section(cases: Sequence[CaseResult]) -> str:
     if not cases:
         return ""
-    header = ["case", "structures", "ours, ms", "two threads", "read: nibabel", "read: isal", "peak memory"]
-    loops = [name for name in CASE_TOOLS if name != OURS and any(case.timing(name) for case in cases)]
+    header = ["case", "structures", "ours, ms", "2 threads", "all metrics, 2 threads", "read: nibabel", "read: isal"]
+    others = [name for name in CASE_TOOLS if name not in (OURS, OURS_ALL)]
+    loops = [name for name in others if any(case.timing(name) for case in cases)]
     rows = [_case_row(case, loops) for case in cases]
     text = (
         "All structures of a case at once. Reading the two files and the peers' loops over the structures are "
         "multiples of our time on two threads, peak memory one of the two label maps' size."
     )
-    called = "\n".join(f"- {name}: {CASE_TOOLS[name].called}" for name in (OURS, *loops))
-    return f"## Whole cases\n\n{text}\n{called}\n\n{markdown_table([*header, *loops], rows)}"
+    called = "\n".join(f"- {name}: {CASE_TOOLS[name].called}" for name in (OURS, OURS_ALL, *loops))
+    return f"## Whole cases\n\n{text}\n{called}\n\n{markdown_table([*header, 'peak memory', *loops], rows)}"
 
 
 def _case_row(case: CaseResult, loops: Sequence[str]) -> list[str]:
@@ -95,6 +96,7 @@ def _case_row(case: CaseResult, loops: Sequence[str]) -> list[str]:
         str(case.structures),
         _time_cell(one),
         _time_cell(two),
+        _time_cell(case.timing(OURS_ALL, threads=2)),
         *(_ratio_cell(timing, two) for timing in reading),
         MISSING if share is None else f"{three_digits(share)}x",
         *(_ratio_cell(case.timing(loop), two) for loop in loops),

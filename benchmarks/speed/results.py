@@ -9,6 +9,8 @@ from math import log
 from benchmarks.peers import Timing
 
 OURS = "segauge"
+#: measure() with every metric of the catalog.
+OURS_ALL = "segauge-all"
 
 
 @dataclass(frozen=True)

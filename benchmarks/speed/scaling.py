@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from segauge.phantoms import Ball
 
 from benchmarks.runner import Runner
 from benchmarks.speed.results import OURS, ScalingResult
 from benchmarks.tools import Case, Pair
 from segauge.grid import Grid
+from segauge.phantoms import Ball
 
 #: Halfway between a surface (radius squared) and a volume (radius cubed).
 RADIUS_LIMIT = 2.5
