@@ -84,16 +84,25 @@ class Timing:
 
     @property
     def best_s(self) -> float | None:
-        """Seconds of the fastest repetition: the one that was least disturbed."""
-        return min(self.seconds, default=None)
+        """Seconds of the fastest repetition, the least disturbed one: by the clock.
+
+        On one thread by the clock or by the processor time, whichever is less: on an idle machine they are the same,
+        on a busy one only the processor time is the tool's own.
+        """
+        if self.threads > 1:
+            return min(self.seconds, default=None)
+        return min((*self.seconds, *self.cpu_seconds), default=None)
 
     @property
     def disturbed(self) -> bool:
-        """Whether other processes took a fifth or more of the fastest repetition's time (too short ones: unknown)."""
+        """Whether other processes took a fifth or more of the fastest repetition, which is on several threads.
+
+        Seen from how much processor time went into it; below 50 ms that is too coarse to tell.
+        """
         best = self.best_s
-        if best is None or best < 0.05:
+        if self.threads == 1 or best is None or best < 0.05:
             return False
-        return self.cpu_seconds[self.seconds.index(best)] < 0.8 * best
+        return self.cpu_seconds[self.seconds.index(best)] < 0.8 * self.threads * best
 
 
 class Worker:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import importlib.metadata
 import json
+import math
 import os
 import sys
 import time
@@ -91,10 +92,13 @@ def _warm_up(kind: str, tool: Tool, threads: int) -> None:
 def _serve(kind: str, tool: Tool, threads: int, request: Mapping[str, Any]) -> dict[str, Any]:
     call = tool.prepare(_load(kind, request), threads)
     seconds, cpu_seconds, result = _time(call, int(request["repeats"]), float(request["budget_s"]))
+    values = tool.values(result)
+    if strange := [f"{key} = {value}" for key, value in values.items() if not math.isfinite(value)]:
+        return {"error": f"answered {', '.join(strange)}"}
     return {
         "seconds": seconds,
         "cpu_seconds": cpu_seconds,
-        "values": tool.values(result),
+        "values": values,
         "peak_rss_bytes": peak_rss_bytes(),
     }
 

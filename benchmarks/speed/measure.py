@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib.util
 import json
 import os
 import platform
@@ -45,12 +46,12 @@ def run(selection: Selection, runner: Runner) -> SpeedRun:
     structures: list[StructureResult] = []
     cases: list[CaseResult] = []
     folder = case_folder()
-    for name in selection.pairs:
-        if name in CASES and folder is None:
-            left_out.append(
-                f"{name}: needs the reference data in ../shared (or in the folder that SEGAUGE_SHARED names)"
-            )
-        elif name in CASES and folder is not None:
+    for name in (name for name in selection.pairs if name in CASES):
+        if folder is None:
+            left_out.append(f"{name}: needs the data in ../shared (or in the folder that SEGAUGE_SHARED names)")
+        elif importlib.util.find_spec("nibabel") is None:
+            left_out.append(f"{name}: needs nibabel to read it (pip install nibabel)")
+        else:
             case = load_case(CASES[name], folder)
             structures += _structures_of(CASES[name], case, selection, runner, left_out)
             cases.append(_whole_case(CASES[name], case, folder, selection, runner))

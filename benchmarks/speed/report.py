@@ -30,7 +30,7 @@ def describe(run: SpeedRun) -> str:
 def _legend(run: SpeedRun) -> str:
     timings = [timing for result in run.structures for timing in result.timings]
     lines = ["Ratios are a tool's best time over ours on one thread: 12x means that we are twelve times faster."]
-    lines.append("`*`: taken from an earlier run. `~`: other processes took a fifth of the time or more.")
+    lines.append("`*`: taken from an earlier run. `~`: did not have its two cores to itself, or did not use them.")
     for name in dict.fromkeys(timing.tool for timing in timings):
         version = next((timing.version for timing in timings if timing.tool == name and timing.version), "not running")
         pinned = ", held to one core" if PAIR_TOOLS[name].pinned else ""
@@ -43,7 +43,7 @@ def _structure_section(run: SpeedRun, arrays: str) -> str:
     if not results:
         return ""
     peers = list(dict.fromkeys(timing.tool for result in results for timing in result.timings if timing.tool != OURS))
-    header = ["structure", "box", "ours, ms", "two threads", *peers]
+    header = ["structure", "box", "ours, ms", "2 threads, ms", *peers]
     rows = [_structure_row(result, peers) for result in results]
     return f"## One structure, {arrays} arrays\n\n{_ARRAYS[arrays]}\n\n{markdown_table(header, rows)}"
 
@@ -51,7 +51,7 @@ def _structure_section(run: SpeedRun, arrays: str) -> str:
 def _structure_row(result: StructureResult, peers: Sequence[str]) -> list[str]:
     ours, two = result.timing(OURS), result.timing(OURS, threads=2)
     cells = [f"{result.case} {result.structure}", "x".join(map(str, result.shape))]
-    cells += [_time_cell(ours), times(ratio_of(two, ours))]
+    cells += [_time_cell(ours), _time_cell(two)]
     return cells + [_ratio_cell(result.timing(peer), ours) for peer in peers]
 
 
@@ -75,7 +75,15 @@ def _marks(timing: Timing) -> str:
 def _case_section(cases: Sequence[CaseResult]) -> str:
     if not cases:
         return ""
-    header = ["case", "structures", "ours, ms", "2 threads", "all metrics, 2 threads", "read: nibabel", "read: isal"]
+    header = [
+        "case",
+        "structures",
+        "ours, ms",
+        "2 threads, ms",
+        "all metrics, 2 threads, ms",
+        "read: nibabel",
+        "read: isal",
+    ]
     others = [name for name in CASE_TOOLS if name not in (OURS, OURS_ALL)]
     loops = [name for name in others if any(case.timing(name) for case in cases)]
     rows = [_case_row(case, loops) for case in cases]

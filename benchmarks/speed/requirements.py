@@ -26,8 +26,8 @@ class Verdict:
 def judge(run: SpeedRun) -> list[Verdict]:
     """Return the verdict on every promise."""
     return [
-        *(_per_structure(run, "surface-distance", 10.0, arrays) for arrays in ("cropped", "whole", "phantom")),
-        *(_per_structure(run, "monai", 40.0, arrays) for arrays in ("cropped", "whole", "phantom")),
+        *(_per_structure(run, "surface-distance", 10.0, arrays) for arrays in ("whole", "cropped", "phantom")),
+        *(_per_structure(run, "monai", 40.0, arrays) for arrays in ("whole", "cropped", "phantom")),
         *(_against_reading(run, tool, reader) for reader in ("nibabel", "nibabel+isal") for tool in (OURS, OURS_ALL)),
         *(_many_labels(run, tool) for tool in ("surface-distance", "surface-distance-cropped")),
         _peak_memory(run),
