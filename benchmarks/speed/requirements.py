@@ -76,10 +76,15 @@ def _many_labels(run: SpeedRun, tool: str) -> Verdict:
 
 
 def _case_ratios(
-    cases: Sequence[CaseResult], other: Callable[[CaseResult], Timing | None], ours: str
+    cases: Sequence[CaseResult], other: Callable[[CaseResult], Timing | None], tool: str
 ) -> list[tuple[float, str]]:
-    ratios = ((ratio_of(other(case), case.timing(ours, threads=2)), case.case) for case in cases)
-    return [(ratio, name) for ratio, name in ratios if ratio is not None]
+    ratios = []
+    for case in cases:
+        ours = case.timing(tool, threads=2)
+        ratio = ratio_of(other(case), ours)
+        if ours is not None and ratio is not None:
+            ratios.append((ratio, f"{case.case}, which did not get two cores" if ours.disturbed else case.case))
+    return ratios
 
 
 def _peak_memory(run: SpeedRun) -> Verdict:
