@@ -1,10 +1,11 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
 
 #include <cmath>
 
 #include "arrays.hpp"
-#include "surface.hpp"
+#include "search.hpp"
 
 namespace segauge {
 namespace {
@@ -12,8 +13,6 @@ namespace {
 Vec3 row_of(const InputArray<double>& table, size_t row) {
   return {table.data()[3 * row], table.data()[3 * row + 1], table.data()[3 * row + 2]};
 }
-
-double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
 Target prepared(const Vec3& corner, const Vec3& u, const Vec3& v, bool is_rectangle) {
   Target t{corner, u, v, is_rectangle, dot(u, u), dot(u, v), dot(v, v), 0, 0, {0, 0, 0}};
@@ -47,12 +46,24 @@ Patterns read_patterns(const nb::object& patterns) {
   out.area.assign(area.data(), area.data() + area.size());
   for (size_t i = 0; i < corner.shape(0); ++i)
     out.target.push_back(prepared(row_of(corner, i), row_of(u, i), row_of(v, i), is_rectangle.data()[i]));
+  const auto lowest = table("cell_origin"), inverse = table("inverse");
+  const Vec3 reach = out.reach();
   const size_t codes = out.sample_start.size() - 1;
   out.sample_box.resize(codes);
   out.target_box.resize(codes);
+  out.clearance.assign(codes, 1e300);
   for (size_t code = 0; code < codes; ++code) {
-    for (int64_t i = out.sample_start[code]; i < out.sample_start[code + 1]; ++i)
-      out.sample_box[code].include(out.sample[static_cast<size_t>(i)]);
+    for (int64_t i = out.sample_start[code]; i < out.sample_start[code + 1]; ++i) {
+      const Vec3& sample = out.sample[static_cast<size_t>(i)];
+      out.sample_box[code].include(sample);
+      for (size_t axis = skip; axis < 3; ++axis) {
+        // where in its cell the sample sits along this axis, 0 to 1; the neighbour ends one step beyond the cell
+        double within = -lowest.data()[axis - skip];
+        for (size_t k = skip; k < 3; ++k) within += inverse.data()[(axis - skip) * d + k - skip] * sample[k];
+        const double room = (1 + std::min(within, 1 - within)) / reach[axis] * (1 - 1e-9);
+        out.clearance[code] = std::min(out.clearance[code], room);
+      }
+    }
     for (int64_t i = out.target_start[code]; i < out.target_start[code + 1]; ++i) {
       const Target& t = out.target[static_cast<size_t>(i)];
       for (int s = 0; s < 2; ++s)
@@ -73,10 +84,10 @@ SurfaceKind kind_of(const std::string& surface) {
 }
 
 nb::tuple surface_distances(const BitVolume& pred, const BitVolume& gt, std::optional<const BitVolume*> ignore,
-                            const std::string& surface, const nb::object& patterns_object, int threads) {
+                            const std::string& surface, PreparedPatterns& prepared, int threads) {
   pred.require_same_shape(gt);
   const SurfaceKind kind = kind_of(surface);
-  const Patterns patterns = read_patterns(patterns_object);
+  const Patterns& patterns = prepared.patterns;
   const BitVolume* ignored = ignore.value_or(nullptr);
   Samples from_pred, from_gt;
   {
@@ -84,25 +95,28 @@ nb::tuple surface_distances(const BitVolume& pred, const BitVolume& gt, std::opt
     const CellSet p = find_cells(pred, ignored, kind, patterns, threads);
     const CellSet g = find_cells(gt, ignored, kind, patterns, threads);
     if (p.cells.empty() || g.cells.empty()) throw std::invalid_argument("a mask is empty");
-    from_pred = directed_distances(p, g, patterns, threads);
-    from_gt = directed_distances(g, p, patterns, threads);
+    from_pred = directed_distances(p, g, prepared, threads);
+    from_gt = directed_distances(g, p, prepared, threads);
   }
   const size_t np = from_pred.distance.size(), ng = from_gt.distance.size();
   return nb::make_tuple(to_numpy(std::move(from_pred.distance), {np}), to_numpy(std::move(from_pred.area), {np}),
                         to_numpy(std::move(from_gt.distance), {ng}), to_numpy(std::move(from_gt.area), {ng}));
 }
 
-BitVolume band(const BitVolume& mask, const std::string& surface, const nb::object& patterns_object, double width_mm,
+BitVolume band(const BitVolume& mask, const std::string& surface, const PreparedPatterns& prepared, double width_mm,
                int threads) {
   const SurfaceKind kind = kind_of(surface);
-  const Patterns patterns = read_patterns(patterns_object);
   nb::gil_scoped_release release;
-  return boundary_band(mask, kind, patterns, width_mm, threads);
+  return boundary_band(mask, kind, prepared.patterns, width_mm, threads);
 }
 
 }  // namespace
 
 void bind_surface(nb::module_& m) {
+  nb::class_<PreparedPatterns>(m, "PreparedPatterns", "The surface pieces of all cell codes, ready to be searched.");
+  m.def(
+      "prepare", [](const nb::object& patterns) { return std::make_unique<PreparedPatterns>(read_patterns(patterns)); },
+      nb::arg("patterns"));
   m.def("surface_distances", &surface_distances, nb::arg("pred"), nb::arg("gt"), nb::arg("ignore").none(),
         nb::arg("surface"), nb::arg("patterns"), nb::arg("threads"));
   m.def("boundary_band", &band, nb::arg("mask"), nb::arg("surface"), nb::arg("patterns"), nb::arg("width_mm"),

@@ -6,7 +6,7 @@
 namespace segauge {
 namespace {
 
-constexpr int64_t kEdge = 8;  // cells along the edge of a brick: a plane of a brick is one 64-bit word
+constexpr int64_t kEdge = CellSet::kBrickEdge;
 
 // Reads rows of a mask shifted by one cell: the cell row (z, y) touches the voxel rows z - 1 and z, y - 1 and y.
 // Outside the mask everything is background, which closes the surface of an object at the border.

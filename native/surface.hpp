@@ -45,6 +45,7 @@ struct Patterns {
   std::vector<double> area;
   std::vector<Target> target;
   std::vector<Box> sample_box, target_box;  // of each code
+  std::vector<double> clearance;            // mm from a code's samples to the nearest cell that is not a neighbour
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
     Vec3 p;
@@ -65,6 +66,8 @@ enum class SurfaceKind { marching_cubes, voxel };
 
 // The cells that the surface passes, brick by brick (8 x 8 x 8 cells, raster order), raster order within a brick.
 struct CellSet {
+  static constexpr int64_t kBrickEdge = 8;  // a plane of a brick is one 64-bit word
+
   struct Brick {
     int32_t z, y, x;            // in bricks
     int64_t begin;              // first cell
@@ -104,8 +107,10 @@ struct Samples {
   std::vector<double> distance, area;
 };
 
+class PreparedPatterns;  // search.hpp
+
 // From every sample of `from` to the nearest target of `to`.
-Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& patterns, int threads);
+Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads);
 
 // The voxels of the mask whose centre lies within `width` mm of the mask's own surface.
 BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads);

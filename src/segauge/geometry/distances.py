@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -67,7 +69,7 @@ def measure_surface_distances(
     pieces of surface that touch an ignored voxel are not sampled (nobody knows where the surface is there), but
     still count as surface that others can be near to.
     """
-    patterns = cell_patterns(surface, linear)
+    patterns = _prepared(engine(), surface, linear)
     d_pg, w_pg, d_gp, w_gp = engine().surface_distances(pred, gt, ignore, surface, patterns, thread_count(threads))
     return SurfaceDistances(d_pg, w_pg, d_gp, w_gp, ROUNDING * smallest_edge(linear))
 
@@ -82,9 +84,20 @@ def find_boundary_band(
 ) -> PackedMask:
     """Return the voxels of a mask whose centre lies within `width_mm` of the mask's own surface."""
     width = width_mm + ROUNDING * smallest_edge(linear)
-    patterns = cell_patterns(surface, linear)
+    patterns = _prepared(engine(), surface, linear)
     band: PackedMask = engine().boundary_band(mask, surface, patterns, width, thread_count(threads))
     return band
+
+
+def _prepared(engine_used: Any, surface: SurfaceKind, linear: Floats) -> Any:
+    """Return the patterns in the engine's own form, kept for the next structure on the same grid."""
+    return _cached_patterns(engine_used, surface, len(linear), linear.tobytes())
+
+
+@lru_cache(maxsize=4)  # the kernel keeps up to some 15 MB of known distances with each
+def _cached_patterns(engine_used: Any, surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> Any:
+    linear = np.frombuffer(linear_bytes, dtype=np.float64).reshape(ndim, ndim)
+    return engine_used.prepare(cell_patterns(surface, linear))
 
 
 def smallest_edge(linear: Floats) -> float:

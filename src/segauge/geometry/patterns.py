@@ -33,11 +33,14 @@ class CellPatterns:
     Samples are the quadrature points of the surface (triangle centroids, segment midpoints) with the area (length)
     each stands for. Targets are what a distance is measured to: a triangle `corner + s u + t v` (s, t >= 0,
     s + t <= 1), or a rectangle (0 <= s, t <= 1), of which a segment is the flat case v = 0. The rows of code c are
-    `start[c]:start[c + 1]`. Arrays have three columns; in 2-D the first is zero.
+    `start[c]:start[c + 1]`. Arrays have three columns; in 2-D the first is zero. A cell spans one step along each
+    axis from `cell_origin` (in steps).
     """
 
     ndim: int
     linear: npt.NDArray[np.float64]
+    inverse: npt.NDArray[np.float64]
+    cell_origin: npt.NDArray[np.float64]
     sample_start: npt.NDArray[np.int64]
     sample_point: npt.NDArray[np.float64]
     sample_area: npt.NDArray[np.float64]
@@ -55,11 +58,6 @@ def check_surface(surface: str) -> SurfaceKind:
     return surface  # type: ignore[return-value]
 
 
-def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellPatterns:
-    """Return the patterns of a surface on a lattice whose axes are the columns of `linear` (mm per voxel step)."""
-    return _cached_patterns(surface, linear.shape[0], linear.tobytes())
-
-
 @cache
 def pieces_by_code(surface: SurfaceKind, ndim: int) -> tuple[tuple[Piece, ...], ...]:
     """Return, for every cell code, the pieces of the surface in cell units.
@@ -74,9 +72,9 @@ def pieces_by_code(surface: SurfaceKind, ndim: int) -> tuple[tuple[Piece, ...], 
     return tuple(tuple(trace(code)) for code in range(2 ** (2**ndim)))
 
 
-@cache
-def _cached_patterns(surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> CellPatterns:
-    linear = np.frombuffer(linear_bytes, dtype=np.float64).reshape(ndim, ndim)
+def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellPatterns:
+    """Return the patterns of a surface on a lattice whose axes are the columns of `linear` (mm per voxel step)."""
+    ndim = len(linear)
     samples: list[tuple[npt.NDArray[np.float64], float]] = []
     targets: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], bool]] = []
     sample_start, target_start = [0], [0]
@@ -91,6 +89,8 @@ def _cached_patterns(surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> Ce
     return CellPatterns(
         ndim,
         linear,
+        np.ascontiguousarray(np.linalg.inv(linear)),
+        np.full(ndim, -0.5 if surface == "voxel" else 0.0),
         np.array(sample_start, dtype=np.int64),
         _three_columns([point for point, _ in samples]),
         np.array([area for _, area in samples], dtype=np.float64),

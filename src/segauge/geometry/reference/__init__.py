@@ -4,6 +4,6 @@ Every function here has its twin of the same name and arguments in `segauge.geom
 """
 
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
-from segauge.geometry.reference.surfaces import boundary_band, surface_distances
+from segauge.geometry.reference.surfaces import boundary_band, prepare, surface_distances
 
-__all__ = ["ReferenceMask", "boundary_band", "count_common", "pack", "pair_table", "surface_distances"]
+__all__ = ["ReferenceMask", "boundary_band", "count_common", "pack", "pair_table", "prepare", "surface_distances"]
