@@ -16,6 +16,9 @@ from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, Mask
 from segauge.measurement import Measurement, measure
 from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, metric
+from segauge.metrics.detection import DetectionScores, detection_scores
+from segauge.metrics.lesions import LesionwiseRules, LesionwiseScores, false_volumes, lesionwise_scores
+from segauge.metrics.matching import DetectionRules
 from segauge.metrics.overlap import confusion, dice, iou
 from segauge.metrics.surface import (
     assd,
@@ -36,9 +39,13 @@ __version__ = "0.3.0.dev0"
 __all__ = [
     "CATALOG",
     "DEFAULT_METRICS",
+    "DetectionRules",
+    "DetectionScores",
     "Grid",
     "LabelMap",
     "Labeling",
+    "LesionwiseRules",
+    "LesionwiseScores",
     "Mask",
     "Measurement",
     "MetricInfo",
@@ -51,11 +58,14 @@ __all__ = [
     "boundary_iou",
     "compute_surface_distances",
     "confusion",
+    "detection_scores",
     "dice",
+    "false_volumes",
     "hausdorff",
     "hausdorff95",
     "hausdorff_percentile",
     "iou",
+    "lesionwise_scores",
     "masd",
     "measure",
     "metric",

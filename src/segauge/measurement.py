@@ -15,6 +15,7 @@ from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, as_label_array, check_same_shape
 from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, nsd_curve
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
@@ -61,6 +62,7 @@ def measure(
     nsd_curve_mm: Sequence[float] = (),
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
+    detection: DetectionRules | None = None,
     threads: int | None = None,
     case_id: str = "case",
 ) -> Measurement:
@@ -79,6 +81,7 @@ def measure(
         nsd_curve_mm: tolerances at which the whole NSD curve is wanted.
         surface: "marching-cubes" or "voxel".
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
+        detection: which lesions count, and when one counts as found (by default: IoU of 0.1 or more, one to one).
         threads: number of threads; all cores (or SEGAUGE_NUM_THREADS) if not given.
         case_id: name of the case in the resulting table.
 
@@ -91,7 +94,7 @@ def measure(
     wanted = resolve_metrics(metrics)
     pairs = _LayerPairs(pred_map, gt_map, threads)
     labeling, pred_labeling = _labelings(structures, pred_structures, ignore, gt_map, pairs)
-    options = Options(check_surface(surface), hd, 1.0, threads)
+    options = Options(check_surface(surface), hd, detection or DetectionRules(), threads=threads)
     linear = voxel_steps(gt_map.grid.affine)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
     reasons: dict[str, str] = {}

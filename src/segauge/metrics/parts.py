@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,9 @@ import numpy.typing as npt
 from segauge.geometry.distances import SurfaceDistances, find_boundary_band, measure_surface_distances
 from segauge.geometry.masks import Overlap, PackedMask, pack
 from segauge.geometry.patterns import SurfaceKind
+from segauge.metrics.detection import DetectionScores, detect_lesions
+from segauge.metrics.lesions import FalseVolumes, LesionwiseScores, measure_false_volumes, score_lesionwise
+from segauge.metrics.matching import DetectionRules
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 
@@ -25,6 +28,7 @@ class Options:
     Attributes:
         surface: which surface of a mask distances are measured between.
         hd: Hausdorff percentiles as the larger of the two directions ("directed") or of both together ("pooled").
+        detection: which lesions count, and when one counts as found.
         tolerance_mm: what counts as agreement for NSD, and the width of the boundary for boundary IoU.
         threads: number of threads; None for all cores.
 
@@ -32,6 +36,7 @@ class Options:
 
     surface: SurfaceKind = "marching-cubes"
     hd: HdMode = "directed"
+    detection: DetectionRules = field(default_factory=DetectionRules)
     tolerance_mm: float = 1.0
     threads: int | None = None
 
@@ -94,6 +99,34 @@ class StructureParts:
             threads=self.options.threads,
         )
         return distances if len(distances.d_pg) and len(distances.d_gp) else None
+
+    @cached_property
+    def lesions(self) -> DetectionScores | None:
+        """Which lesions were found; None where there is none in either mask."""
+        if self.status is Status.ABSENT:
+            return None
+        volume = self.voxel_volume_mm3 if self.gt.ndim == 3 else None
+        return detect_lesions(self.pred_mask, self.gt_mask, self.options.detection, volume)
+
+    @cached_property
+    def false_volumes(self) -> FalseVolumes | None:
+        """Volume of lesions that nothing of the other mask touches; None where there is no lesion, or no volume."""
+        if self.status is Status.ABSENT or self.gt.ndim != 3:
+            return None
+        return measure_false_volumes(self.pred_mask, self.gt_mask, self.voxel_volume_mm3)
+
+    def lesionwise(self, rules: str) -> LesionwiseScores | None:
+        """Return the lesion-wise scores by a challenge's rules; None where there is no lesion in either mask."""
+        if self.status is Status.ABSENT:
+            return None
+        if rules not in self._lesionwise:
+            spacing = tuple(float(edge) for edge in np.linalg.norm(self.linear, axis=0))
+            self._lesionwise[rules] = score_lesionwise(self.pred_mask, self.gt_mask, spacing, rules)
+        return self._lesionwise[rules]
+
+    @cached_property
+    def _lesionwise(self) -> dict[str, LesionwiseScores]:
+        return {}
 
     def bands(self, width_mm: float) -> tuple[PackedMask, PackedMask]:
         """Return the voxels of each mask within a distance of the mask's own surface."""

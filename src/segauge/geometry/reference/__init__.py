@@ -3,7 +3,37 @@
 Every function here has its twin of the same name and arguments in `segauge.geometry._kernel`.
 """
 
+from segauge.geometry.reference.cells import cell_distances
+from segauge.geometry.reference.components import (
+    ReferenceComponents,
+    centroid_pairs,
+    component_labels,
+    component_table,
+    dilate,
+    label_components,
+    restrict_components,
+    select_components,
+    shared_voxels,
+)
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
 from segauge.geometry.reference.surfaces import boundary_band, prepare, surface_distances
 
-__all__ = ["ReferenceMask", "boundary_band", "count_common", "pack", "pair_table", "prepare", "surface_distances"]
+__all__ = [
+    "ReferenceComponents",
+    "ReferenceMask",
+    "boundary_band",
+    "cell_distances",
+    "centroid_pairs",
+    "component_labels",
+    "component_table",
+    "count_common",
+    "dilate",
+    "label_components",
+    "pack",
+    "pair_table",
+    "prepare",
+    "restrict_components",
+    "select_components",
+    "shared_voxels",
+    "surface_distances",
+]

@@ -1,0 +1,45 @@
+# Two commands do all set-up by themselves: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+JOBS ?= 2
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint types layers fast slow clean
+
+help:
+	@echo "make demo   install into $(VENV), measure a small set of phantoms, print the table"
+	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
+	@echo "make clean  remove the environment and what the builds left"
+
+$(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/python examples/demo.py
+
+test: lint types layers fast slow
+
+lint: $(VENV)/.installed
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+
+types: $(VENV)/.installed
+	$(BIN)/mypy
+
+layers: $(VENV)/.installed
+	$(BIN)/lint-imports
+
+fast: $(VENV)/.installed
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+
+slow: $(VENV)/.installed
+	$(BIN)/python -m pytest -n $(JOBS) -m slow
+	SEGAUGE_ENGINE=reference $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not shared" tests/metrics tests/test_measurement.py
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

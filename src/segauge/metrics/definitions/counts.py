@@ -1,0 +1,154 @@
+"""Metrics of voxel counts: overlap and volume."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from segauge.metrics import overlap as overlaps
+from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, MetricFamily
+from segauge.metrics.parts import StructureParts
+from segauge.scores import MetricInfo
+
+
+def _ml(parts: StructureParts, voxels: int) -> float:
+    return voxels * parts.voxel_volume_mm3 / 1000
+
+
+def _fbeta(beta: float) -> MetricInfo:
+    return MetricInfo(
+        key=f"fbeta@{beta:g}",
+        name=f"F{beta:g} score",
+        unit="1",
+        direction="higher",
+        bounds=SHARE,
+        needs="counts",
+        definition="(1 + b²) TP / ((1 + b²) TP + b² FN + FP): harmonic mean of precision and sensitivity in which "
+        "sensitivity counts b times as much. 0 where one mask is empty.",
+        function=lambda parts: overlaps.f_beta(parts.overlap, beta),
+        when_failed=0.0,
+    )
+
+
+OVERLAP = (
+    MetricInfo(
+        "dice",
+        "Dice coefficient",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "2 TP / (2 TP + FP + FN), in voxels. 0 where one mask is empty.",
+        lambda parts: overlaps.f_beta(parts.overlap, 1.0),
+        when_failed=0.0,
+    ),
+    MetricInfo(
+        "iou",
+        "Intersection over union",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "TP / (TP + FP + FN), in voxels; also called Jaccard index. 0 where one mask is empty.",
+        lambda parts: overlaps.overlap_iou(parts.overlap),
+        when_failed=0.0,
+    ),
+    MetricInfo(
+        "sensitivity",
+        "Sensitivity",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "TP / (TP + FN): share of the ground truth that was found; also called recall. No number without ground truth.",
+        lambda parts: overlaps.sensitivity(parts.overlap),
+    ),
+    MetricInfo(
+        "precision",
+        "Precision",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "TP / (TP + FP): share of the prediction that is right. No number without prediction.",
+        lambda parts: overlaps.precision(parts.overlap),
+    ),
+    MetricInfo(
+        "specificity",
+        "Specificity",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "TN / (TN + FP): share of all other voxels of the image that were left alone. Depends on how much background "
+        "the image has.",
+        lambda parts: overlaps.specificity(parts.overlap),
+    ),
+    _fbeta(2.0),
+)
+
+VOLUME = (
+    MetricInfo(
+        "pred_volume",
+        "Predicted volume",
+        "ml",
+        "none",
+        DISTANCE,
+        "counts",
+        "Voxels of the prediction times the volume of a voxel (in 2-D: area in units of 1000 mm²).",
+        lambda parts: _ml(parts, parts.overlap.pred_count),
+    ),
+    MetricInfo(
+        "gt_volume",
+        "Ground-truth volume",
+        "ml",
+        "none",
+        DISTANCE,
+        "counts",
+        "Voxels of the ground truth times the volume of a voxel (in 2-D: area in units of 1000 mm²).",
+        lambda parts: _ml(parts, parts.overlap.gt_count),
+    ),
+    MetricInfo(
+        "volume_difference",
+        "Volume difference",
+        "ml",
+        "none",
+        (-math.inf, math.inf),
+        "counts",
+        "Predicted minus ground-truth volume: negative means too small.",
+        lambda parts: _ml(parts, parts.overlap.pred_count - parts.overlap.gt_count),
+    ),
+    MetricInfo(
+        "relative_volume_difference",
+        "Relative volume difference",
+        "1",
+        "none",
+        (-1.0, math.inf),
+        "counts",
+        "(V_pred - V_gt) / V_gt: 0 is best, -1 means nothing was predicted. No number without ground truth.",
+        lambda parts: overlaps.relative_volume_difference(parts.overlap),
+    ),
+    MetricInfo(
+        "volumetric_similarity",
+        "Volumetric similarity",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "1 - |V_pred - V_gt| / (V_pred + V_gt): blind to where the volumes lie. 0 where one mask is empty.",
+        lambda parts: overlaps.volumetric_similarity(parts.overlap),
+        when_failed=0.0,
+    ),
+    MetricInfo(
+        "centroid_distance",
+        "Centroid distance",
+        "mm",
+        "lower",
+        DISTANCE,
+        "counts",
+        "Distance between the centres of mass of the two masks. No number where one mask is empty.",
+        lambda parts: overlaps.centroid_distance_mm(parts.overlap, parts.linear),
+    ),
+)
+
+FAMILIES = (MetricFamily(re.compile(rf"fbeta@{NUMBER}"), "fbeta@0.5", lambda beta: _fbeta(float(beta))),)

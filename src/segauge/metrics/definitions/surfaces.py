@@ -1,0 +1,118 @@
+"""Metrics of surface distances."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from segauge.geometry.distances import SurfaceDistances
+from segauge.metrics import surface as surfaces
+from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, Function, MetricFamily, when_present
+from segauge.metrics.parts import Options, StructureParts
+from segauge.scores import MetricInfo
+
+
+def _of_distances(function: Callable[[SurfaceDistances, Options], float], otherwise: float | None = None) -> Function:
+    """Return a function of the surface distances; None where all of a surface lies in ignored voxels."""
+
+    def value(parts: StructureParts) -> float | None:
+        return None if parts.distances is None else function(parts.distances, parts.options)
+
+    return when_present(value, otherwise)
+
+
+def _boundary_iou(parts: StructureParts, width_mm: float) -> float | None:
+    return surfaces.band_iou(*parts.bands(width_mm))
+
+
+def _hd(percent: float) -> MetricInfo:
+    whole = percent == 100
+    return MetricInfo(
+        key="hd" if whole else f"hd{percent:g}",
+        name="Hausdorff distance" if whole else f"{percent:g} % Hausdorff distance",
+        unit="mm",
+        direction="lower",
+        bounds=DISTANCE,
+        needs="surface",
+        definition=(
+            "Largest distance from a point of either surface to the other surface."
+            if whole
+            else f"The smallest distance within which at least {percent:g} % of a surface's area lies from the other "
+            "surface; the larger of the two directions (or, with hd='pooled', of both surfaces together)."
+        )
+        + " No number where one mask is empty.",
+        function=_of_distances(lambda sd, options: surfaces.hausdorff_percentile(sd, percent, options.hd)),
+    )
+
+
+def _nsd(tolerance_mm: float | None) -> MetricInfo:
+    def value(sd: SurfaceDistances, options: Options) -> float:
+        return surfaces.nsd(sd, options.tolerance_mm if tolerance_mm is None else tolerance_mm)
+
+    return MetricInfo(
+        key="nsd" if tolerance_mm is None else f"nsd@{tolerance_mm:g}",
+        name="Normalized surface Dice" + ("" if tolerance_mm is None else f" at {tolerance_mm:g} mm"),
+        unit="1",
+        direction="higher",
+        bounds=SHARE,
+        needs="surface",
+        definition="Share of the area of both surfaces that lies within the tolerance of the other surface (a distance "
+        "equal to the tolerance counts). 0 where one mask is empty.",
+        function=_of_distances(value, otherwise=0.0),
+        when_failed=0.0,
+    )
+
+
+def _biou(width_mm: float | None) -> MetricInfo:
+    return MetricInfo(
+        key="biou" if width_mm is None else f"biou@{width_mm:g}",
+        name="Boundary IoU" + ("" if width_mm is None else f" at {width_mm:g} mm"),
+        unit="1",
+        direction="higher",
+        bounds=SHARE,
+        needs="band",
+        definition="Intersection over union of the two boundary bands: the voxels of each mask whose centre lies "
+        "within the tolerance of that mask's own surface. 0 where one mask is empty; no number where no voxel centre "
+        "of either mask is that near to its surface (thick slices, small tolerance).",
+        function=when_present(
+            lambda parts: _boundary_iou(parts, parts.options.tolerance_mm if width_mm is None else width_mm),
+            otherwise=0.0,
+        ),
+        when_failed=0.0,
+    )
+
+
+SURFACE = (
+    _hd(100),
+    _hd(95),
+    MetricInfo(
+        "assd",
+        "Average symmetric surface distance",
+        "mm",
+        "lower",
+        DISTANCE,
+        "surface",
+        "Mean distance to the other surface over the area of both surfaces together. No number where one mask is "
+        "empty.",
+        _of_distances(lambda sd, _: surfaces.assd(sd)),
+    ),
+    MetricInfo(
+        "masd",
+        "Mean average surface distance",
+        "mm",
+        "lower",
+        DISTANCE,
+        "surface",
+        "Mean of the two directions' mean distances, each over the area of its own surface. No number where one mask "
+        "is empty.",
+        _of_distances(lambda sd, _: surfaces.masd(sd)),
+    ),
+    _nsd(None),
+    _biou(None),
+)
+
+FAMILIES = (
+    MetricFamily(re.compile(rf"hd{NUMBER}"), "hd90", lambda percent: _hd(float(percent))),
+    MetricFamily(re.compile(rf"nsd@{NUMBER}"), "nsd@2", lambda tolerance: _nsd(float(tolerance))),
+    MetricFamily(re.compile(rf"biou@{NUMBER}"), "biou@2", lambda width: _biou(float(width))),
+)

@@ -1,0 +1,145 @@
+import itertools
+
+import numpy as np
+import pytest
+
+from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
+from segauge.grid import Grid, Kinship, normalize_spacing
+from segauge.labelmap import LabelMap, Mask, as_mask_array
+
+
+def oblique(shape=(6, 5, 4), spacing=(1.0, 2.0, 3.0), degrees=20.0):
+    angle = np.radians(degrees)
+    turn = np.array([[np.cos(angle), -np.sin(angle), 0], [np.sin(angle), np.cos(angle), 0], [0, 0, 1]])
+    affine = np.eye(4)
+    affine[:3, :3] = turn @ np.diag(spacing)
+    affine[:3, 3] = (-30.0, 12.5, 7.0)
+    return Grid(shape, affine)
+
+
+class TestGrid:
+    def test_spacing_volume_and_orientation(self):
+        grid = oblique()
+        assert grid.spacing == pytest.approx((1, 2, 3))
+        assert grid.voxel_volume_mm3 == pytest.approx(6)
+        assert grid.orientation == "RAS"
+        assert grid.reoriented((2, 0, 1), (True, False, True)).orientation == "IRP"
+
+    def test_diagonal_counts_whole_voxels(self):
+        assert Grid.from_spacing((3, 4), (1.0, 1.0)).diagonal_mm == pytest.approx(5.0)
+
+    def test_is_frozen_and_hashable(self):
+        grid = oblique()
+        with pytest.raises(ValueError, match="read-only"):
+            grid.affine[0, 0] = 5
+        assert grid == oblique()
+        assert hash(grid) == hash(oblique())
+        assert grid != oblique(degrees=21)
+
+    def test_shear_is_reported_in_degrees(self):
+        affine = np.eye(4)
+        affine[0, 1] = np.tan(np.radians(10))
+        assert Grid((4, 4, 4), affine).shear_degrees == pytest.approx(10)
+
+    @pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+    @pytest.mark.parametrize("flips", list(itertools.product((False, True), repeat=3)))
+    def test_every_reorientation_is_recognised(self, axes, flips):
+        grid = oblique()
+        relation = grid.relation_to(grid.reoriented(axes, flips))
+        same = axes == (0, 1, 2) and not any(flips)
+        assert relation.kind is (Kinship.SAME if same else Kinship.REORIENTABLE)
+
+    def test_reorienting_moves_no_voxel_in_space(self):
+        grid = oblique()
+        turned = grid.reoriented((2, 0, 1), (True, False, True))
+        index = np.array([1, 2, 3, 1])  # voxel (1, 2, 3); in the turned array at (flip 3, 1, flip 2)
+        there = np.array([grid.shape[2] - 1 - 3, 1, grid.shape[1] - 1 - 2, 1])
+        assert turned.affine @ there == pytest.approx(grid.affine @ index)
+
+    def test_float_noise_is_the_same_grid(self):
+        grid = oblique()
+        noisy = Grid(grid.shape, grid.affine + 1e-5)
+        assert grid.relation_to(noisy).kind is Kinship.SAME
+
+    @pytest.mark.parametrize(
+        ("other", "words"),
+        [
+            (Grid.from_spacing((6, 5, 4), (1, 2, 3), (100, 0, 0)), "centres 100 mm apart"),
+            (Grid.from_spacing((6, 5, 4), (1, 2, 2.5)), "spacing"),
+            (Grid.from_spacing((6, 5, 5), (1, 2, 3)), "shape (6, 5, 4) against (6, 5, 5)"),
+            (Grid.from_spacing((6, 5), (1, 2)), "3-D against 2-D"),
+        ],
+    )
+    def test_a_difference_is_said_in_words(self, other, words):
+        relation = Grid.from_spacing((6, 5, 4), (1, 2, 3)).relation_to(other)
+        assert relation.kind is Kinship.DIFFERENT
+        assert words in relation.words
+
+    def test_a_turned_grid_is_said_in_degrees(self):
+        assert "turned by 20 degrees" in oblique().relation_to(oblique(degrees=0)).words
+
+    @pytest.mark.parametrize("shape", [(3,), (0, 3), (2, 2, 2, 2)])
+    def test_refuses_shapes_that_are_no_image(self, shape):
+        with pytest.raises(InvalidInput):
+            Grid(shape, np.eye(len(shape) + 1))
+
+    @pytest.mark.parametrize("affine", [np.zeros((4, 4)), np.full((4, 4), np.nan), np.eye(3), np.ones((4, 4))])
+    def test_refuses_affines_that_span_no_space(self, affine):
+        with pytest.raises(InvalidInput, match="affine"):
+            Grid((2, 2, 2), affine)
+
+    @pytest.mark.parametrize("spacing", [0, -1, np.nan, np.inf, (1, 2), (1, 2, 0)])
+    def test_refuses_spacings_that_are_no_lengths(self, spacing):
+        with pytest.raises(InvalidInput, match="spacing"):
+            normalize_spacing(spacing, 3)
+
+
+class TestLabelMap:
+    def test_keeps_the_arrays_and_locks_them(self):
+        array = np.zeros((3, 4, 5), np.int16)
+        labels = LabelMap.from_array(array, 1.0)
+        assert np.shares_memory(labels.layers[0], array)
+        with pytest.raises(ValueError, match="read-only"):
+            labels.layers[0][0] = 1
+        array[0] = 1  # the caller's own array stays writable
+
+    def test_overlapping_masks_get_layers_and_others_share_one(self):
+        liver, lesion, spleen = np.zeros((3, 10, 10), dtype=bool)
+        liver[:5], lesion[2:4], spleen[7:] = True, True, True
+        labels = LabelMap.from_masks({"liver": liver, "lesion": lesion, "spleen": spleen}, Grid.from_spacing((10, 10)))
+        assert len(labels.layers) == 2
+        assert labels.names == {1: "liver", 2: "lesion", 3: "spleen"}
+        for label, mask in enumerate((liver, lesion, spleen), start=1):
+            assert np.array_equal(labels.mask(label).array, mask)
+        assert labels.labels() == (1, 2, 3)
+
+    @pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
+    def test_comes_back_onto_another_grid_without_loss(self, axes):
+        rng = np.random.default_rng(0)
+        grid = oblique()
+        array = rng.integers(0, 4, grid.shape)
+        flips = (True, False, True)
+        turned = np.flip(array.transpose(axes), [axis for axis, flip in enumerate(flips) if flip])
+        original = LabelMap((array,), grid)
+        back = LabelMap((turned,), grid.reoriented(axes, flips)).on_grid_of(original)
+        assert np.array_equal(back.layers[0], array)
+        assert back.grid.relation_to(grid).kind is Kinship.SAME
+
+    def test_refuses_another_place_and_says_where(self):
+        here = LabelMap.from_array(np.zeros((4, 4, 4), np.uint8), source="pred.nii")
+        there = LabelMap((here.layers[0],), Grid.from_spacing((4, 4, 4), 1, (0, 0, 50)), source="gt.nii")
+        with pytest.raises(GridMismatch, match=r"pred.nii does not lie on the grid of gt.nii: centres 50 mm apart"):
+            here.on_grid_of(there)
+
+    @pytest.mark.parametrize("array", [np.zeros((2, 2)), np.zeros((2, 2), complex), np.array([["a", "b"]])])
+    def test_refuses_what_is_no_label(self, array):
+        with pytest.raises(InvalidInput, match="labels are integers"):
+            LabelMap.from_array(array)
+
+    def test_refuses_an_array_of_another_shape(self):
+        with pytest.raises(ShapeMismatch):
+            Mask(np.zeros((2, 3), bool), Grid.from_spacing((3, 2)))
+
+    def test_probabilities_are_no_mask(self):
+        with pytest.raises(InvalidInput, match="Threshold it first"):
+            as_mask_array(np.array([0.2, 0.9]))

@@ -1,0 +1,43 @@
+import pytest
+
+from segauge.errors import InvalidInput, UnknownStructure
+from segauge.labeling import Labeling
+
+
+def test_regions_may_overlap_and_keep_their_order():
+    labeling = Labeling.of({"kidney+masses": (1, 2, 3), "masses": [2, 3], "tumor": 2})
+    assert list(labeling) == ["kidney+masses", "masses", "tumor"]
+    assert labeling.labels_of("masses") == (2, 3)
+    assert len(labeling) == 3
+
+
+def test_bare_values_take_the_names_of_the_file():
+    labeling = Labeling.of([5, 1], names={1: "spleen"})
+    assert dict(labeling.structures) == {"label 5": (5,), "spleen": (1,)}
+
+
+def test_equal_labelings_are_equal_and_hash_alike():
+    assert Labeling.of({"a": 1}) == Labeling.of({"a": (1,)})
+    assert hash(Labeling.of({"a": 1})) == hash(Labeling.of({"a": (1,)}))
+    assert Labeling.of({"a": 1}, ignore=4) != Labeling.of({"a": 1})
+
+
+@pytest.mark.parametrize(
+    ("structures", "ignore", "words"),
+    [
+        ({}, None, "at least one structure"),
+        ({"a": ()}, None, "no label values"),
+        ({"a": 0}, None, "background"),
+        ({"a": (1, 1)}, None, "twice"),
+        ({" ": 1}, None, "needs a name"),
+        ({"a": (1, 9)}, 9, "ignore label 9"),
+    ],
+)
+def test_refuses_what_makes_no_sense(structures, ignore, words):
+    with pytest.raises(InvalidInput, match=words):
+        Labeling.of(structures, ignore=ignore)
+
+
+def test_an_unknown_structure_is_named_with_those_there_are():
+    with pytest.raises(UnknownStructure, match="'liver'; there are 'kidney'"):
+        Labeling.of({"kidney": 1}).labels_of("liver")

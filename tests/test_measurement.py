@@ -1,0 +1,198 @@
+"""measure(): every structure of a pair, with a value or a reason in every cell."""
+
+import numpy as np
+import pytest
+
+import segauge
+from segauge import Grid, LabelMap, Status, measure
+from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch, UnknownMetric, UnknownStructure
+
+
+def pair():
+    """Three labels: 1 in both, 2 missed, 3 spurious; 4 is in neither."""
+    pred, gt = np.zeros((2, 24, 24, 24), np.uint8)
+    gt[4:14, 4:14, 4:14] = 1
+    pred[5:15, 4:14, 4:14] = 1
+    gt[18:20, 18:20, 18:20] = 2
+    pred[20:22, 2:4, 2:4] = 3
+    return pred, gt
+
+
+STRUCTURES = {"organ": 1, "lesion": 2, "ghost": 3, "nothing": 4, "organ+lesion": (1, 2)}
+
+
+def test_each_structure_has_its_state():
+    result = measure(*pair(), STRUCTURES)
+    states = {name: result.status(name) for name in STRUCTURES}
+    assert states == {
+        "organ": Status.PRESENT,
+        "lesion": Status.MISSED,
+        "ghost": Status.SPURIOUS,
+        "nothing": Status.ABSENT,
+        "organ+lesion": Status.PRESENT,
+    }
+
+
+def test_scores_are_those_of_the_single_functions():
+    pred, gt = pair()
+    spacing = (2.0, 1.0, 1.5)
+    result = measure(pred, gt, STRUCTURES, "all", spacing=spacing, nsd_tolerance=1.2)
+    for name, labels in (("organ", [1]), ("organ+lesion", [1, 2])):
+        masks = np.isin(pred, labels), np.isin(gt, labels)
+        assert result[name, "dice"].value == segauge.dice(*masks)
+        assert result[name, "iou"].value == segauge.iou(*masks)
+        for key, value in segauge.surface_metrics(*masks, spacing, 1.2).items():
+            assert result[name, key].value == value
+        assert result[name, "biou"].value == segauge.boundary_iou(*masks, spacing, 1.2)
+    assert result["organ", "gt_volume"].value == pytest.approx(1000 * 3 / 1000)
+    assert result["organ", "volume_difference"].value == 0
+    assert result["organ", "centroid_distance"].value == pytest.approx(2.0)
+
+
+def test_no_number_without_a_reason():
+    result = measure(*pair(), STRUCTURES, "all")
+    assert result["lesion", "dice"].value == 0.0
+    assert result["lesion", "nsd"].value == 0.0
+    assert result["lesion", "hd"].value is None
+    assert result["lesion", "hd"].status is Status.MISSED
+    assert result["lesion", "precision"].value is None
+    assert result["ghost", "sensitivity"].value is None
+    assert result["ghost", "precision"].value == 0.0
+    assert result["ghost", "pred_volume"].value == pytest.approx(0.008)
+    assert result["nothing", "dice"].value is None
+    assert result["nothing", "dice"].status is Status.ABSENT
+    assert np.isfinite(result.table.values[~np.isnan(result.table.values)]).all()
+
+
+def test_parameters_in_the_key():
+    pred, gt = pair()
+    result = measure(pred, gt, {"organ": 1}, ["hd90", "nsd@0.5", "nsd@2", "biou@2", "fbeta@0.5"])
+    sd = segauge.compute_surface_distances(pred == 1, gt == 1)
+    assert result["organ", "hd90"].value == segauge.hausdorff_percentile(sd, 90)
+    assert result["organ", "nsd@0.5"].value == segauge.nsd(sd, 0.5)
+    assert result["organ", "nsd@2"].value == 1.0
+    assert [info.key for info in result.metrics] == ["hd90", "nsd@0.5", "nsd@2", "biou@2", "fbeta@0.5"]
+
+
+def test_tolerance_per_structure_curve_and_pooled_percentiles():
+    pred, gt = pair()
+    result = measure(
+        pred,
+        gt,
+        {"a": 1, "b": (1, 2)},
+        ["nsd", "hd95"],
+        nsd_tolerance={"a": 0.5, "b": 3.0},
+        nsd_curve_mm=(0.5, 3.0),
+        hd="pooled",
+    )
+    assert result["a", "nsd"].value == pytest.approx(result.nsd_curves["a"][0], rel=1e-14)
+    assert result["b", "nsd"].value == pytest.approx(result.nsd_curves["b"][1], rel=1e-14)
+    sd = segauge.compute_surface_distances(pred == 1, gt == 1)
+    assert result["a", "hd95"].value == segauge.hausdorff95(sd, "pooled")
+    with pytest.raises(InvalidInput, match="no entry for structure 'b'"):
+        measure(pred, gt, {"b": 1}, nsd_tolerance={"a": 1.0})
+
+
+def test_all_labels_of_the_ground_truth_if_nobody_names_them():
+    pred, gt = pair()
+    grid = Grid.from_spacing(gt.shape)
+    result = measure(LabelMap((pred,), grid), LabelMap((gt,), grid, {1: "liver"}))
+    assert result.table.structures == ("liver", "label 2")
+    with pytest.raises(InvalidInput, match="no label"):
+        measure(pred, np.zeros_like(gt))
+
+
+def test_the_prediction_may_number_its_labels_differently():
+    pred, gt = pair()
+    renumbered = np.where(pred == 1, 40, 0).astype(np.int32)
+    result = measure(renumbered, gt, {"organ": 1}, ["dice"], pred_structures={"organ": 40})
+    assert result["organ", "dice"].value == segauge.dice(pred == 1, gt == 1)
+    with pytest.raises(UnknownStructure, match="'organ'"):
+        measure(pred, gt, {"organ": 1}, pred_structures={"liver": 40})
+
+
+class TestIgnore:
+    def test_ignored_voxels_count_for_nothing_in_overlap(self):
+        pred, gt = pair()
+        gt[14:, :, :] = 9  # where pred goes beyond gt
+        result = measure(pred, gt, {"organ": 1}, ["dice", "pred_volume", "specificity"], ignore=9)
+        assert result["organ", "dice"].value == 2 * 900 / (900 + 1000)
+        assert result["organ", "pred_volume"].value == pytest.approx(0.9)
+        assert result["organ", "specificity"].value == 1.0
+
+    def test_surface_in_ignored_voxels_is_not_sampled(self):
+        """The only disagreement is where nobody knows: the surfaces agree everywhere else."""
+        pred, gt = np.zeros((2, 20, 20, 20), np.uint8)
+        gt[5:15, 5:15, 5:15] = 1
+        pred[5:17, 5:15, 5:15] = 1
+        assert measure(pred, gt, {"organ": 1}, ["hd"])["organ", "hd"].value == pytest.approx(2.0)
+        gt[15:18] = 9
+        assert measure(pred, gt, {"organ": 1}, ["hd"], ignore=9)["organ", "hd"].value == pytest.approx(0.0, abs=1e-12)
+
+    def test_no_surface_outside_ignored_voxels_has_a_reason(self):
+        pred, gt = np.zeros((2, 9, 9, 9), np.uint8)
+        gt[:] = 9
+        gt[4, 4, 4] = pred[4, 4, 4] = 1
+        score = measure(pred, gt, {"organ": 1}, ["dice", "hd"], ignore=9)["organ", "hd"]
+        assert (score.value, score.status) == (None, Status.PRESENT)
+        assert score.reason == "no surface outside the ignored voxels"
+
+
+def test_overlapping_structures_in_layers():
+    liver, lesion, shifted = np.zeros((3, 16, 16, 16), bool)
+    liver[2:12, 2:12, 2:12], lesion[5:8, 5:8, 5:8], shifted[5:8, 5:8, 6:9] = True, True, True
+    grid = Grid.from_spacing((16, 16, 16))
+    gt = LabelMap.from_masks({"liver": liver, "lesion": lesion}, grid)
+    pred = LabelMap.from_masks({"liver": liver, "lesion": shifted}, grid)
+    result = measure(pred, gt, metrics=["dice", "hd"])
+    assert result["liver", "dice"].value == 1.0
+    assert result["lesion", "dice"].value == segauge.dice(shifted, lesion)
+    assert result["lesion", "hd"].value == segauge.surface_metrics(shifted, lesion)["hd"]
+
+
+class TestGrids:
+    def test_a_flipped_prediction_is_compared_in_space(self):
+        pred, gt = pair()
+        grid = Grid.from_spacing(gt.shape, (1, 2, 3))
+        turned = LabelMap((pred.transpose(2, 0, 1)[:, ::-1],), grid.reoriented((2, 0, 1), (False, True, False)))
+        straight = measure(LabelMap((pred,), grid), LabelMap((gt,), grid), {"organ": 1})
+        assert (
+            measure(turned, LabelMap((gt,), grid), {"organ": 1}).table.values.tobytes()
+            == straight.table.values.tobytes()
+        )
+
+    def test_another_place_is_refused(self):
+        pred, gt = pair()
+        maps = [LabelMap((array,), Grid.from_spacing(gt.shape, 1, (x, 0, 0))) for array, x in ((pred, 0), (gt, 40))]
+        with pytest.raises(GridMismatch, match="40 mm apart"):
+            measure(*maps)
+
+    def test_arrays_and_maps_do_not_mix(self):
+        pred, gt = pair()
+        with pytest.raises(InvalidInput, match="both as LabelMap or both as arrays"):
+            measure(pred, LabelMap.from_array(gt))
+        with pytest.raises(InvalidInput, match="knows its spacing"):
+            measure(LabelMap.from_array(pred), LabelMap.from_array(gt), spacing=2.0)
+        with pytest.raises(ShapeMismatch):
+            measure(pred, gt[:-1])
+
+
+def test_memory_order_type_and_threads_change_no_bit():
+    pred, gt = pair()
+    tables = [
+        measure(change(pred), change(gt), STRUCTURES, "all", threads=threads).table.values.tobytes()
+        for threads, change in ((1, np.asarray), (2, np.asfortranarray), (3, lambda a: a.astype(np.int64)))
+    ]
+    assert len(set(tables)) == 1
+
+
+def test_two_dimensional_images():
+    pred, gt = (array[8] for array in pair())
+    result = measure(pred, gt, {"organ": 1}, spacing=(0.5, 2.0))
+    assert result["organ", "dice"].value == 1.0
+    assert result["organ", "gt_volume"].value == pytest.approx(0.1)  # 100 pixels of 1 mm²: 100 mm² in units of 1000 mm²
+
+
+def test_unknown_metrics_are_refused_with_a_suggestion():
+    with pytest.raises(UnknownMetric, match="Did you mean 'dice'"):
+        measure(*pair(), STRUCTURES, ["dcie"])

@@ -1,0 +1,82 @@
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
+from segauge.scores import Score, ScoreTable, Status
+
+
+def table(case="a", dice=0.9):
+    return ScoreTable.of_case(
+        case,
+        ["dice", "hd"],
+        {
+            "liver": (Status.PRESENT, {"dice": dice, "hd": 3.0}),
+            "tumor": (Status.MISSED, {"dice": 0.0, "hd": None}),
+        },
+    )
+
+
+def test_a_cell_has_a_value_or_a_status():
+    scores = table()
+    assert scores["a", "liver", "dice"] == Score(0.9, Status.PRESENT)
+    assert scores["a", "tumor", "hd"] == Score(None, Status.MISSED)
+    assert str(scores["a", "tumor", "hd"]) == "missed"
+
+
+def test_infinity_never_gets_in():
+    of_case = ScoreTable.of_case("a", ["hd"], {"liver": (Status.MISSED, {"hd": float("inf")})})
+    assert of_case["a", "liver", "hd"].value is None
+    with pytest.raises(InvalidInput, match="infinity"):
+        ScoreTable(("a",), ("liver",), ("hd",), [[[np.inf]]], [[Status.MISSED]])
+
+
+def test_tables_of_cases_join():
+    both = ScoreTable.concatenate([table("a"), table("b", 0.5)])
+    assert len(both) == 2
+    assert both.column("liver", "dice").tolist() == [0.9, 0.5]
+    assert both.status_counts("tumor") == {Status.MISSED: 2}
+    with pytest.raises(InvalidInput, match="twice"):
+        ScoreTable.concatenate([table("a"), table("a")])
+
+
+def test_rows_are_plain_values():
+    row = list(table().rows())[1]
+    assert row == {"case": "a", "structure": "tumor", "status": "missed", "reason": "", "dice": 0.0, "hd": None}
+
+
+def test_prints_as_a_table():
+    lines = str(table()).splitlines()
+    assert lines[0].split() == ["case", "structure", "status", "dice", "hd"]
+    assert lines[2].split() == ["a", "tumor", "missed", "0", "-"]
+
+
+def test_arrays_are_locked():
+    with pytest.raises(ValueError, match="read-only"):
+        table().values[0] = 1
+
+
+@pytest.mark.parametrize(
+    ("key", "error"),
+    [
+        (("b", "liver", "dice"), InvalidInput),
+        (("a", "x", "dice"), UnknownStructure),
+        (("a", "liver", "x"), UnknownMetric),
+    ],
+)
+def test_what_is_not_there_is_named(key, error):
+    with pytest.raises(error, match="there are"):
+        table()[key]
+
+
+@pytest.mark.parametrize(
+    ("in_pred", "in_gt", "status", "failure"),
+    [
+        (True, True, Status.PRESENT, False),
+        (False, True, Status.MISSED, True),
+        (True, False, Status.SPURIOUS, True),
+        (False, False, Status.ABSENT, False),
+    ],
+)
+def test_the_four_states_of_a_measured_pair(in_pred, in_gt, status, failure):
+    assert Status.of(in_pred=in_pred, in_gt=in_gt) is status
+    assert status.is_failure is failure
