@@ -28,6 +28,8 @@ SPACINGS = ((1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (0.7, 0.7, 1.25), (0.8, 0.8, 2.5),
 #: Points on each surface where there is no closed form; the next metric digit shown is 0.001.
 SAMPLES = 200_000
 
+#: Our two surfaces.
+OURS = ("segauge", "segauge-voxel")
 #: Columns of the table, and the values of a tool that stand in them: a pooled HD95 is held against a pooled truth.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "HD, mm": ("hd",),
@@ -180,7 +182,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Answer]:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.surfaces", description=__doc__)
     parser.add_argument("--pairs", type=int, default=6, help="pairs of each shape, drawn at every spacing")
     parser.add_argument("--shapes", default=",".join(SHAPES), help="comma-separated shapes")
-    parser.add_argument("--peers", default="all", help="all, none, or comma-separated tools")
+    parser.add_argument("--peers", default="all", help="comma-separated; all, none")
     parser.add_argument("--out", type=Path, help="write answers to this JSON file and the tables beside it as .md")
     given = parser.parse_args(arguments)
     with Runner(Effort(repeats=1)) as runner:
@@ -195,12 +197,11 @@ def main(arguments: Sequence[str] | None = None) -> list[Answer]:
 
 
 def _tools(peers: str) -> list[str]:
-    ours = [name for name, tool in PAIR_TOOLS.items() if tool.environment == "own"]
-    if peers in ("all", "none"):
-        return list(PAIR_TOOLS) if peers == "all" else ours
-    if unknown := sorted(set(peers.split(",")) - set(PAIR_TOOLS)):
-        raise SystemExit(f"Unknown: {', '.join(unknown)}. There are {', '.join(PAIR_TOOLS)}, or all, or none.")
-    return ours + [name for name in peers.split(",") if name not in ours]
+    known = [name for name, tool in PAIR_TOOLS.items() if tool.environment != "own"]
+    wanted = {"all": known, "none": []}.get(peers, peers.split(","))
+    if unknown := sorted(set(wanted) - set(known)):
+        raise SystemExit(f"Unknown: {', '.join(unknown)}. There are {', '.join(known)}, or all, or none.")
+    return [*OURS, *wanted]
 
 
 if __name__ == "__main__":

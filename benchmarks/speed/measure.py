@@ -19,7 +19,7 @@ from benchmarks.inputs import CASES, CaseFiles, case_folder, cropped_pair, load_
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.runner import Effort, Runner
 from benchmarks.speed.report import describe
-from benchmarks.speed.results import OURS, OURS_ALL, CaseResult, ScalingResult, SpeedRun, StructureResult
+from benchmarks.speed.results import OURS, OURS_AGAIN, OURS_ALL, CaseResult, ScalingResult, SpeedRun, StructureResult
 from benchmarks.speed.scaling import time_by_image, time_by_radius
 from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS, Case, Pair
 from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
@@ -85,7 +85,7 @@ def _structure(
     print(f"... {case} {structure}, {arrays}", flush=True)
     with runner.stored(pair) as stored:
         timings = [runner.time(OURS, stored, threads) for threads in (1, 2)]
-        timings += [runner.time(peer, stored) for peer in peers]
+        timings += [runner.time(tool, stored) for tool in (OURS_AGAIN, *peers)]
     return StructureResult(case, structure, arrays, pair.gt.shape, tuple(timings))
 
 
@@ -94,7 +94,7 @@ def _whole_case(files: CaseFiles, case: Case, folder: Path, selection: Selection
     with runner.stored(files.files(folder)) as stored:
         reading = [runner.time(reader, stored) for reader in ("nibabel", "nibabel+isal")]
     with runner.stored(case) as stored:
-        timings = [runner.time(tool, stored, threads) for tool in (OURS, OURS_ALL) for threads in (1, 2)]
+        timings = [runner.time(tool, stored, threads) for tool in (OURS, OURS_AGAIN, OURS_ALL) for threads in (1, 2)]
         if "surface-distance" in selection.peers and not files.one_by_one:
             timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in LOOPS]
         memory = runner.time_fresh(OURS, stored, threads=2)
@@ -124,7 +124,7 @@ def _scaling(selection: Selection, runner: Runner) -> tuple[ScalingResult, ...]:
     print("... growth", flush=True)
     radii = (8, 12, 16) if selection.quick else (10, 20, 40, 80, 120)
     sides = (72, 96, 128) if selection.quick else (96, 128, 192, 256, 384, 512)
-    tools = [OURS, *(peer for peer in ("surface-distance",) if peer in selection.peers)]
+    tools = [OURS_AGAIN, *(peer for peer in ("surface-distance",) if peer in selection.peers)]
     return (*(time_by_radius(runner, tool, radii) for tool in tools), time_by_image(runner, sides))
 
 

@@ -8,7 +8,10 @@ from math import log
 
 from benchmarks.peers import Timing
 
+#: Every call with a spacing of its own, as for a case that comes for the first time: what is judged.
 OURS = "segauge"
+#: The same arrays at the same spacing again, with all that was remembered of them.
+OURS_AGAIN = "segauge-again"
 #: measure() with every metric of the catalog.
 OURS_ALL = "segauge-all"
 
@@ -27,9 +30,9 @@ class StructureResult:
         """Return a tool's timing, or None where it was not asked."""
         return find_timing(self.timings, tool, threads)
 
-    def ratio(self, tool: str) -> float | None:
+    def ratio(self, tool: str, ours: str = OURS) -> float | None:
         """Return how many times longer a tool took than we, both on one thread."""
-        return ratio_of(self.timing(tool), self.timing(OURS))
+        return ratio_of(self.timing(tool), self.timing(ours))
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ def test_the_promises_about_whole_cases_can_be_kept_and_broken(reading_s, peak, 
 @pytest.mark.parametrize(("exponent", "kept"), [(2.0, True), (3.0, False)])
 def test_growth_is_the_slope_of_the_logarithms(exponent, kept):
     sizes = (10.0, 20.0, 40.0)
-    growth = ScalingResult("ball", "radius", "segauge", sizes, tuple(size**exponent for size in sizes), "", 2.5)
+    growth = ScalingResult("ball", "radius", "segauge-again", sizes, tuple(size**exponent for size in sizes), "", 2.5)
     # A power law is fitted exactly, up to rounding.
     assert growth.exponent == pytest.approx(exponent)
     assert set(verdicts(SpeedRun("", (), (), (growth,), ())).values()) == {kept}
