@@ -20,7 +20,7 @@ from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.runner import Effort, Runner
 from benchmarks.speed.report import describe
 from benchmarks.speed.results import OURS, OURS_AGAIN, OURS_ALL, CaseResult, ScalingResult, SpeedRun, StructureResult
-from benchmarks.speed.scaling import time_by_image, time_by_radius
+from benchmarks.speed.scaling import time_by_distance, time_by_image, time_by_radius
 from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS, Case, Pair
 from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 
@@ -125,7 +125,12 @@ def _scaling(selection: Selection, runner: Runner) -> tuple[ScalingResult, ...]:
     radii = (8, 12, 16) if selection.quick else (10, 20, 40, 80, 120)
     sides = (72, 96, 128) if selection.quick else (96, 128, 192, 256, 384, 512)
     tools = [OURS_AGAIN, *(peer for peer in ("surface-distance",) if peer in selection.peers)]
-    return (*(time_by_radius(runner, tool, radii) for tool in tools), time_by_image(runner, sides))
+    shifts, radius = ((1.0, 2.0, 4.0), 12) if selection.quick else ((1.0, 2.0, 4.0, 8.0, 16.0, 32.0), 40)
+    return (
+        *(time_by_radius(runner, tool, radii) for tool in tools),
+        *(time_by_distance(runner, tool, shifts, radius) for tool in tools),
+        time_by_image(runner, sides),
+    )
 
 
 def _failures(structures: Sequence[StructureResult], cases: Sequence[CaseResult]) -> list[str]:

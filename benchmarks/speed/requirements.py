@@ -106,7 +106,7 @@ def _growth(run: SpeedRun) -> list[Verdict]:
     verdicts = []
     for scaling in run.scaling:
         exponent = scaling.exponent
-        if scaling.tool != OURS_AGAIN or exponent is None:
+        if scaling.tool != OURS_AGAIN or exponent is None or scaling.limit is None:
             continue
         evidence = f"{scaling.what}: time ~ {scaling.size} ^ {exponent:.2f} ({scaling.expected}; limit {scaling.limit})"
         verdicts.append(Verdict("time per structure grows with its surface", exponent < scaling.limit, evidence))

@@ -60,7 +60,7 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class ScalingResult:
-    """Times over a growing size, and the exponent that fits them: time ~ size ** exponent."""
+    """Times over a growing size, and the exponent that fits them: time ~ size ** exponent; judged where it has a limit."""
 
     what: str
     size: str
@@ -68,7 +68,7 @@ class ScalingResult:
     sizes: tuple[float, ...]
     seconds: tuple[float, ...]
     expected: str
-    limit: float
+    limit: float | None = None
 
     @property
     def exponent(self) -> float | None:

@@ -32,6 +32,17 @@ def time_by_radius(runner: Runner, tool: str, radii: Sequence[int]) -> ScalingRe
     return ScalingResult(what, "radius", tool, sizes, seconds, "2 = surface, 3 = volume", RADIUS_LIMIT)
 
 
+def time_by_distance(runner: Runner, tool: str, shifts: Sequence[float], radius: int) -> ScalingResult:
+    """Time one ball against another that is further and further away: shown, not judged."""
+    timed = []
+    for shift in shifts:
+        with runner.stored(_ball_pair(radius, shift)) as stored:
+            timed.append((shift, runner.time(tool, stored).best_s))
+    sizes, seconds = _kept(timed)
+    what = f"ball of radius {radius} moved further and further, whole image passed"
+    return ScalingResult(what, "shift", tool, sizes, seconds, "0 = distance does not matter")
+
+
 def time_by_image(runner: Runner, sides: Sequence[int], radius: int = 8, balls: int = 8) -> ScalingResult:
     """Time what one more ball costs in ever larger images: (t of 1 + n balls - t of 1 ball) / n.
 
@@ -52,11 +63,11 @@ def _kept(timed: Sequence[tuple[float, float | None]]) -> tuple[tuple[float, ...
     return tuple(size for size, _ in kept), tuple(seconds for _, seconds in kept)
 
 
-def _ball_pair(radius: int) -> Pair:
+def _ball_pair(radius: int, shift: float = 1.3) -> Pair:
     grid = Grid.from_spacing((3 * radius,) * 3)
     middle = 1.5 * radius
-    gt = Ball((middle, middle, middle), float(radius))
-    pred = gt.shifted((0.05 * radius, 0.3, 0.2))
+    gt = Ball((middle - shift / 2, middle, middle), float(radius))
+    pred = gt.shifted((shift, 0.3, 0.2))
     return Pair(pred.rasterize(grid).array, gt.rasterize(grid).array, grid.spacing, 1.0)
 
 
