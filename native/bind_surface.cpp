@@ -39,6 +39,7 @@ Patterns read_patterns(const nb::object& patterns) {
       out.step[axis][i] = axis >= skip && i >= skip ? linear.data()[(i - skip) * d + axis - skip] : (i == axis ? 1.0 : 0.0);
   out.sample_start = starts("sample_start");
   out.target_start = starts("target_start");
+  out.same_as = starts("same_as");
   const auto sample = table("sample_point"), area = table("sample_area");
   const auto corner = table("target_corner"), u = table("target_u"), v = table("target_v");
   const auto is_rectangle = nb::cast<InputArray<bool>>(patterns.attr("target_is_rectangle"));
@@ -48,10 +49,14 @@ Patterns read_patterns(const nb::object& patterns) {
     out.target.push_back(prepared(row_of(corner, i), row_of(u, i), row_of(v, i), is_rectangle.data()[i]));
   const auto lowest = table("cell_origin"), inverse = table("inverse");
   const Vec3 reach = out.reach();
+  for (size_t axis = 0; axis < 3; ++axis) {
+    out.cell_low[axis] = axis >= skip ? lowest.data()[axis - skip] * out.step[axis][axis] : 0.0;
+    for (size_t i = 0; i < 3; ++i) out.is_orthogonal = out.is_orthogonal && (i == axis || out.step[axis][i] == 0);
+  }
   const size_t codes = out.sample_start.size() - 1;
   out.sample_box.resize(codes);
   out.target_box.resize(codes);
-  out.clearance.assign(codes, 1e300);
+  out.clearance.assign(out.sample.size(), 1e300);
   for (size_t code = 0; code < codes; ++code) {
     for (int64_t i = out.sample_start[code]; i < out.sample_start[code + 1]; ++i) {
       const Vec3& sample = out.sample[static_cast<size_t>(i)];
@@ -61,7 +66,8 @@ Patterns read_patterns(const nb::object& patterns) {
         double within = -lowest.data()[axis - skip];
         for (size_t k = skip; k < 3; ++k) within += inverse.data()[(axis - skip) * d + k - skip] * sample[k];
         const double room = (1 + std::min(within, 1 - within)) / reach[axis] * (1 - 1e-9);
-        out.clearance[code] = std::min(out.clearance[code], room);
+        double& clearance = out.clearance[static_cast<size_t>(i)];
+        clearance = std::min(clearance, room);
       }
     }
     for (int64_t i = out.target_start[code]; i < out.target_start[code + 1]; ++i) {

@@ -90,7 +90,8 @@ uint32_t gather(const std::array<uint64_t, 8>& plane, int bit) {
   return code;
 }
 
-void find_in_plane(const BitVolume& mask, const BitVolume* ignore, SurfaceKind kind, int64_t z, std::vector<Cell>& out) {
+void find_in_plane(const BitVolume& mask, const BitVolume* ignore, SurfaceKind kind, const Patterns& patterns, int64_t z,
+                   std::vector<Cell>& out) {
   const RowReader rows(mask);
   const int64_t words = mask.nx / 64 + 1;
   for (int64_t y = 0; y <= mask.ny; ++y) {
@@ -105,8 +106,10 @@ void find_in_plane(const BitVolume& mask, const BitVolume* ignore, SurfaceKind k
       }
       for (uint64_t left = cells.active; left != 0; left &= left - 1) {
         const int bit = lowest_bit(left);
+        const int64_t code = patterns.same_as[gather(cells.plane, bit)];
+        const int64_t heard_code = ignore == nullptr ? code : patterns.same_as[gather(heard.plane, bit)];
         out.push_back({static_cast<int32_t>(z), static_cast<int32_t>(y), static_cast<int32_t>(64 * word + bit),
-                       gather(cells.plane, bit), gather(heard.plane, bit)});
+                       static_cast<uint32_t>(code), static_cast<uint32_t>(heard_code)});
       }
     }
   }
@@ -166,7 +169,7 @@ CellSet find_cells(const BitVolume& mask, const BitVolume* ignore, SurfaceKind k
   if (ignore != nullptr) mask.require_same_shape(*ignore);
   const int64_t planes = mask.ndim == 3 ? mask.nz + 1 : 1;
   std::vector<std::vector<Cell>> found(static_cast<size_t>(planes));
-  parallel_for(planes, threads, [&](int64_t z) { find_in_plane(mask, ignore, kind, z, found[static_cast<size_t>(z)]); });
+  parallel_for(planes, threads, [&](int64_t z) { find_in_plane(mask, ignore, kind, patterns, z, found[static_cast<size_t>(z)]); });
   CellSet set;
   set.nz = (planes + kEdge - 1) / kEdge;
   set.ny = (mask.ny + kEdge) / kEdge;

@@ -110,19 +110,12 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
     const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
     for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
       const Cell& cell = from.cells[static_cast<size_t>(i)];
-      const auto begin = static_cast<size_t>(patterns.sample_start[cell.sample_code]);
-      const auto count = static_cast<size_t>(patterns.sample_start[cell.sample_code + 1]) - begin;
+      const int64_t begin = start[static_cast<size_t>(i)], count = start[static_cast<size_t>(i) + 1] - begin;
       if (count == 0) continue;
-      double* distance = out.distance.data() + start[static_cast<size_t>(i)];
-      std::copy_n(patterns.area.data() + begin, count, out.area.data() + start[static_cast<size_t>(i)]);
-      const int64_t same = search.cell_index(cell.z, cell.y, cell.x);
-      if (same >= 0 && to.cells[static_cast<size_t>(same)].code == cell.code) {
-        std::fill_n(distance, count, 0.0);  // the very same pieces are part of the other surface
-        search.hint(same);
-        continue;
-      }
+      std::copy_n(patterns.area.data() + patterns.sample_start[cell.sample_code], count, out.area.data() + begin);
+      double* distance = out.distance.data() + begin;
       search.nearest(cell, distance);
-      for (size_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
+      for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
     }
   };
   prepared.with_knowledge(worker_count(chunks, threads), [&](std::vector<KnownDistances>& known) {

@@ -47,11 +47,11 @@ inline double squared_to_rectangle(const Vec3& d, const Target& t) {
 }
 
 // The smaller of `best` and the squared distance from a point to a piece. The height over its plane alone is often too
-// much already.
+// much already; the margin keeps rounding out of it, so that the answer does not depend on what `best` was before.
 inline double nearer(const Vec3& point, const Target& t, double best) {
   const Vec3 d{point[0] - t.corner[0], point[1] - t.corner[1], point[2] - t.corner[2]};
   const double height = dot(d, t.normal);
-  if (height * height >= best) return best;
+  if (height * height > best * (1 + 1e-9)) return best;
   return std::min(best, t.is_rectangle ? squared_to_rectangle(d, t) : squared_to_triangle(d, t));
 }
 

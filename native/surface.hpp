@@ -40,14 +40,18 @@ struct Target {
 // A surface whose vertices lie anywhere gives each cell a code of its own.
 struct Patterns {
   Vec3 step[3];  // mm that one step along each axis of the grid goes
+  Vec3 cell_low; // where a cell begins along each axis, in mm from its lattice position; for right angles only
+  bool is_orthogonal = true;
   std::vector<int64_t> sample_start, target_start;
+  std::vector<int64_t> same_as;  // for every code the first one with the same pieces
   std::vector<Vec3> sample;
   std::vector<double> area;
   std::vector<Target> target;
   std::vector<Box> sample_box, target_box;  // of each code
-  std::vector<double> clearance;            // mm from a code's samples to the nearest cell that is not a neighbour
+  std::vector<double> clearance;            // mm from each sample to the nearest cell that is not a neighbour
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
+    if (is_orthogonal) return {step[0][0] * z, step[1][1] * y, step[2][2] * x};
     Vec3 p;
     for (int i = 0; i < 3; ++i) p[i] = step[0][i] * z + step[1][i] * y + step[2][i] * x;
     return p;

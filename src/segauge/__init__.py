@@ -9,6 +9,9 @@
 5.0
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from segauge.geometry.distances import SurfaceDistances
 from segauge.geometry.engine import SlowEngineWarning
 from segauge.grid import Grid
@@ -34,13 +37,72 @@ from segauge.metrics.surface import (
 )
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
+if TYPE_CHECKING:
+    from segauge.io import Reading, load_mask, load_rtstruct, read_labels
+    from segauge.io.tables import read_metadata, read_scores, write_scores
+    from segauge.placement import Placement, place
+    from segauge.stats import (
+        Comparison,
+        Difference,
+        Estimate,
+        MissingPolicy,
+        PairedComparison,
+        Ranking,
+        RankingResult,
+        bootstrap_ci,
+        cases_for_half_width,
+        cases_to_separate,
+        compare,
+        difference,
+        estimate,
+        estimate_groups,
+        paired_significance,
+        rank,
+        rank_tasks,
+        ranking_stability,
+    )
+
 __version__ = "0.3.0.dev0"
+
+#: Names of the rooms that not everybody enters, loaded when asked for: whoever only measures pays for nothing else.
+_LOADED_WHEN_ASKED = {
+    "Comparison": "segauge.stats",
+    "Difference": "segauge.stats",
+    "Estimate": "segauge.stats",
+    "MissingPolicy": "segauge.stats",
+    "PairedComparison": "segauge.stats",
+    "Placement": "segauge.placement",
+    "Ranking": "segauge.stats",
+    "RankingResult": "segauge.stats",
+    "Reading": "segauge.io",
+    "bootstrap_ci": "segauge.stats",
+    "cases_for_half_width": "segauge.stats",
+    "cases_to_separate": "segauge.stats",
+    "compare": "segauge.stats",
+    "difference": "segauge.stats",
+    "estimate": "segauge.stats",
+    "estimate_groups": "segauge.stats",
+    "load_mask": "segauge.io",
+    "load_rtstruct": "segauge.io",
+    "paired_significance": "segauge.stats",
+    "place": "segauge.placement",
+    "rank": "segauge.stats",
+    "rank_tasks": "segauge.stats",
+    "ranking_stability": "segauge.stats",
+    "read_labels": "segauge.io",
+    "read_metadata": "segauge.io.tables",
+    "read_scores": "segauge.io.tables",
+    "write_scores": "segauge.io.tables",
+}
 
 __all__ = [
     "CATALOG",
     "DEFAULT_METRICS",
+    "Comparison",
     "DetectionRules",
     "DetectionScores",
+    "Difference",
+    "Estimate",
     "Grid",
     "LabelMap",
     "Labeling",
@@ -49,27 +111,61 @@ __all__ = [
     "Mask",
     "Measurement",
     "MetricInfo",
+    "MissingPolicy",
+    "PairedComparison",
+    "Placement",
+    "Ranking",
+    "RankingResult",
+    "Reading",
     "Score",
     "ScoreTable",
     "SlowEngineWarning",
     "Status",
     "SurfaceDistances",
     "assd",
+    "bootstrap_ci",
     "boundary_iou",
+    "cases_for_half_width",
+    "cases_to_separate",
+    "compare",
     "compute_surface_distances",
     "confusion",
     "detection_scores",
     "dice",
+    "difference",
+    "estimate",
+    "estimate_groups",
     "false_volumes",
     "hausdorff",
     "hausdorff95",
     "hausdorff_percentile",
     "iou",
     "lesionwise_scores",
+    "load_mask",
+    "load_rtstruct",
     "masd",
     "measure",
     "metric",
     "nsd",
     "nsd_curve",
+    "paired_significance",
+    "place",
+    "rank",
+    "rank_tasks",
+    "ranking_stability",
+    "read_labels",
+    "read_metadata",
+    "read_scores",
     "surface_metrics",
+    "write_scores",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LOADED_WHEN_ASKED:
+        return getattr(import_module(_LOADED_WHEN_ASKED[name]), name)
+    raise AttributeError(f"module 'segauge' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

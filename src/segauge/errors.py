@@ -31,3 +31,19 @@ class UnknownMetric(InvalidInput):
 
 class UnknownStructure(InvalidInput):
     """A structure was asked for that the labeling or the table does not have."""
+
+
+class UnreadableFile(InvalidInput):
+    """A file or folder cannot be read as a segmentation: damaged, of an unknown kind, or against its own header."""
+
+
+class FileTooLarge(UnreadableFile):
+    """A file asks for more voxels or bytes than the limits allow."""
+
+
+class IrregularSeries(UnreadableFile):
+    """The slices of a DICOM series do not make one regular grid: tilted, doubled, missing, or mixed."""
+
+
+class MissingExtra(SegaugeError, ImportError):
+    """A file needs an optional dependency that is not installed; the message names the extra."""

@@ -116,6 +116,13 @@ class Grid:
                 affine[:, axis] *= -1
         return Grid(shape, affine)
 
+    def with_spacing(self, spacing: float | Sequence[float]) -> Grid:
+        """Return the grid with other voxel edges in mm, in the same directions from the same first voxel."""
+        edges = normalize_spacing(spacing, self.ndim)
+        affine = self.affine.copy()
+        affine[:-1, :-1] *= np.asarray(edges) / np.asarray(self.spacing)
+        return Grid(self.shape, affine)
+
     def _same_place(self, other: Grid) -> bool:
         gap = np.linalg.norm(self.corners() - other.corners(), axis=1).max()
         return bool(gap <= SAME_PLACE * min(*self.spacing, *other.spacing))
@@ -218,7 +225,7 @@ def _difference_in_words(one: Grid, other: Grid) -> str:
     angle = _angle_degrees(one, other)
     if angle > 1e-2:
         parts.append(f"turned by {angle:.3g} degrees")
-    if not parts and one.orientation != other.orientation:
+    if one.orientation != other.orientation:
         parts.append(f"orientation {one.orientation} against {other.orientation}")
     return ", ".join(parts) or "the corners do not meet"
 

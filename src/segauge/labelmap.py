@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
@@ -34,12 +34,21 @@ class LabelMap:
     A voxel carries a label if any layer holds it there. `names` gives the names that the file itself has for its
     labels, `source` says where the map came from (for messages). Frozen; the arrays are read-only views of what
     was given, never copies.
+
+    Three facts say how far its grid can be trusted when it meets another one. `in_space` is False where the voxel
+    edges are known but not the place (a NumPy file, an ANALYZE header): such a map pairs by shape alone. `partial`
+    is True where the extent says only where something was stored, not how large the image was (DICOM-SEG leaves out
+    empty frames): outside of it lies background. `frame_of_reference` is the identifier of the patient's coordinate
+    system, where the file has one; coordinates under two different identifiers cannot be compared.
     """
 
     layers: tuple[LabelArray, ...]
     grid: Grid
     names: Mapping[int, str] = field(default_factory=dict)
     source: str = "label map"
+    in_space: bool = True
+    partial: bool = False
+    frame_of_reference: str = ""
 
     def __post_init__(self) -> None:
         if not self.layers:
@@ -110,7 +119,7 @@ class LabelMap:
             )
         flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in relation.flips)
         layers = tuple(layer.transpose(relation.axes)[flips] for layer in self.layers)
-        return LabelMap(layers, self.grid.reoriented(relation.axes, relation.flips), self.names, self.source)
+        return replace(self, layers=layers, grid=self.grid.reoriented(relation.axes, relation.flips))
 
 
 def as_mask_array(mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:

@@ -10,6 +10,7 @@ HEAVY = ("scipy", "nibabel", "pydicom", "pandas", "jinja2", "altair", "rich", "y
 #: Names that users' code imports today.
 PROMISED = {
     "assd",
+    "bootstrap_ci",
     "compute_surface_distances",
     "confusion",
     "detection_scores",
@@ -17,14 +18,23 @@ PROMISED = {
     "hausdorff",
     "hausdorff95",
     "iou",
+    "load_mask",
+    "load_rtstruct",
     "masd",
     "nsd",
+    "paired_significance",
+    "ranking_stability",
     "surface_metrics",
 }
 
 
+def constants_then_classes_then_functions(name):
+    return (0 if name.isupper() else 1 if name[0].isupper() else 2), name
+
+
 def test_public_names_are_sorted_and_there():
-    assert segauge.__all__ == sorted(segauge.__all__)
+    assert segauge.__all__ == sorted(segauge.__all__, key=constants_then_classes_then_functions)
+    assert set(segauge.__all__) <= set(dir(segauge))
     assert all(hasattr(segauge, name) for name in segauge.__all__)
     assert set(segauge.__all__) >= PROMISED
 

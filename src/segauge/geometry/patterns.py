@@ -34,13 +34,15 @@ class CellPatterns:
     each stands for. Targets are what a distance is measured to: a triangle `corner + s u + t v` (s, t >= 0,
     s + t <= 1), or a rectangle (0 <= s, t <= 1), of which a segment is the flat case v = 0. The rows of code c are
     `start[c]:start[c + 1]`. Arrays have three columns; in 2-D the first is zero. A cell spans one step along each
-    axis from `cell_origin` (in steps).
+    axis from `cell_origin` (in steps). `same_as` gives for every code the first one with the same pieces: inside out
+    most surfaces look the same.
     """
 
     ndim: int
     linear: npt.NDArray[np.float64]
     inverse: npt.NDArray[np.float64]
     cell_origin: npt.NDArray[np.float64]
+    same_as: npt.NDArray[np.int64]
     sample_start: npt.NDArray[np.int64]
     sample_point: npt.NDArray[np.float64]
     sample_area: npt.NDArray[np.float64]
@@ -86,11 +88,17 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
             targets.extend(_targets_of(corners))
         sample_start.append(len(samples))
         target_start.append(len(targets))
+    first_with: dict[frozenset[frozenset[Point]], int] = {}
+    same_as = [
+        first_with.setdefault(frozenset(map(frozenset, pieces)), code)
+        for code, pieces in enumerate(pieces_by_code(surface, ndim))
+    ]
     return CellPatterns(
         ndim,
         linear,
         np.ascontiguousarray(np.linalg.inv(linear)),
         np.full(ndim, -0.5 if surface == "voxel" else 0.0),
+        np.array(same_as, dtype=np.int64),
         np.array(sample_start, dtype=np.int64),
         _three_columns([point for point, _ in samples]),
         np.array([area for _, area in samples], dtype=np.float64),

@@ -16,6 +16,7 @@ from segauge.geometry.reference.components import (
     shared_voxels,
 )
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
+from segauge.geometry.reference.skeleton import skeletonize
 from segauge.geometry.reference.surfaces import boundary_band, prepare, surface_distances
 
 __all__ = [
@@ -35,5 +36,6 @@ __all__ = [
     "restrict_components",
     "select_components",
     "shared_voxels",
+    "skeletonize",
     "surface_distances",
 ]

@@ -94,7 +94,7 @@ def find_cells(mask: npt.NDArray[np.bool_], ignore: npt.NDArray[np.bool_] | None
 
 def sample_points(cells: Cells, patterns: CellPatterns) -> Floats:
     """Return the quadrature points of a surface in mm."""
-    rows, owner = _rows(cells.sample_code, patterns.sample_start)
+    rows, owner = _rows(patterns.same_as[cells.sample_code], patterns.sample_start)
     points: Floats = patterns.sample_point[rows] + _in_space(cells.position, patterns)[owner]
     return points
 
@@ -173,7 +173,7 @@ def _in_space(position: Ints, patterns: CellPatterns) -> Floats:
 
 
 def _sample_areas(cells: Cells, patterns: CellPatterns) -> Floats:
-    rows, _ = _rows(cells.sample_code, patterns.sample_start)
+    rows, _ = _rows(patterns.same_as[cells.sample_code], patterns.sample_start)
     return patterns.sample_area[rows]
 
 

@@ -1,0 +1,13 @@
+// Thinning of a mask to its curve skeleton, without changing its topology.
+#pragma once
+
+#include "bitvolume.hpp"
+
+namespace segauge {
+
+// The curve skeleton: components, tunnels and cavities as in the mask (26-connected foreground, 6-connected
+// background; 8 and 4 in a 2-D image), thin, centered, ends of curves kept. segauge.geometry.reference.skeleton
+// defines it step by step. What lies outside the image counts as background.
+BitVolume skeletonize(const BitVolume& mask);
+
+}  // namespace segauge

@@ -1,0 +1,120 @@
+"""`segauge groups`: how models do on groups of cases, and whether they react differently."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import (
+    add_choice_arguments,
+    add_source_arguments,
+    chosen_metric,
+    console,
+    matrix_of,
+    metadata_of,
+    read_sources,
+)
+from segauge.errors import InvalidInput
+from segauge.io.tables.metadata import metadata_column
+from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "groups",
+        help="estimates per group of cases, gaps between groups, the worst group",
+        description="Groups are the values of one metadata column, or bins of a numeric one. Everything is corrected "
+        "for the number of groups. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
+    )
+    add_source_arguments(parser)
+    add_choice_arguments(parser)
+    parser.add_argument("--by", required=True, metavar="COLUMN", help="metadata column that makes the groups")
+    parser.add_argument("--edges", help="edges of bins for a numeric column: 18,40,65")
+    parser.add_argument("--minimum", type=int, default=5, help="smaller groups are named, not estimated (default: 5)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Estimate, print, and write."""
+    imported = read_sources(args.sources, args)
+    metadata = metadata_of(args)
+    if metadata is None:
+        raise InvalidInput("Groups need --metadata FILE with a row per case.")
+    column = metadata_column(metadata, args.by)
+    known = next(iter(imported.tables.values()))
+    metric = chosen_metric(known.metrics, args.metric)
+    document: dict[str, Any] = {}
+    for structure in [args.structure] if args.structure else known.structures:
+        matrix = matrix_of(imported, structure, metric, args).scored_cases()
+        if matrix.has_failures_without_value:
+            raise InvalidInput(f"{metric}: failures have no value; give them one with --penalty.")
+        labels = _labels(matrix, column, args.edges)
+        reports = {name: _report(matrix, j, labels, args) for j, name in enumerate(matrix.models)}
+        interaction = group_interaction(matrix, labels, minimum=args.minimum, seed=args.seed)
+        document[structure] = {
+            "models": {name: report.to_dict() for name, report in reports.items()},
+            "interaction": {"p_value": interaction.p_value, "strongest": interaction.strongest},
+        }
+        _print(f"{structure} {metric} by {args.by}", reports, document[structure]["interaction"])
+    if args.json is not None:
+        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return 0
+
+
+def _labels(matrix: ScoreMatrix, column: dict[str, str], edges: str | None) -> list[str | None]:
+    values = [column.get(case) for case in matrix.cases]
+    if edges is None:
+        return values
+    try:
+        limits = [float(edge) for edge in edges.split(",")]
+    except ValueError:
+        raise InvalidInput(f"Expected --edges as numbers, such as 18,40,65, got {edges!r}.") from None
+    return binned(values, limits)
+
+
+def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argparse.Namespace) -> SubgroupReport:
+    return estimate_groups(
+        matrix.values[:, j],
+        labels,
+        bounds=matrix.scale.bounds,
+        higher_is_better=matrix.scale.higher_is_better,
+        level=args.level,
+        minimum=args.minimum,
+        cluster=matrix.clusters,
+        n_resamples=args.n_resamples,
+        seed=args.seed,
+        name=matrix.models[j],
+    )
+
+
+def _interval(gap: Gap) -> str:
+    return "" if gap.ci_low is None or gap.ci_high is None else f"[{gap.ci_low:+.3f}, {gap.ci_high:+.3f}]"
+
+
+def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str, Any]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    out = console()
+    table = Table(title=escape(title), title_justify="left")
+    table.add_column("model")
+    names = [group.name for group in next(iter(reports.values())).groups]
+    for name in (*names, "worst group", "largest gap"):
+        table.add_column(escape(name))
+    for model, report in reports.items():
+        cells = [f"{g.estimate} n={g.n}" if g.estimate else f"too few, n={g.n}" for g in report.groups]
+        gap = max(report.gaps, key=lambda gap: abs(gap.delta), default=None)
+        words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.delta:+.3f} {_interval(gap)}"
+        bound = "" if report.worst_bound is None else f"{report.worst}, bound {report.worst_bound:.3f}"
+        table.add_row(*(escape(cell) for cell in (model, *cells, bound, words)))
+    out.print(table)
+    first = next(iter(reports.values()))
+    if first.unlabelled:
+        out.print(f"{first.unlabelled} cases have no group", markup=False)
+    if interaction["p_value"] is not None:
+        model, group = interaction["strongest"]
+        out.print(f"models and groups: p={interaction['p_value']:.3g}, strongest for {model} in {group}", markup=False)

@@ -1,0 +1,51 @@
+"""`segauge import`: everybody's result files to one score file, after a strict audit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import add_source_arguments, console, read_sources
+from segauge.io.tables import write_scores
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "import",
+        help="read result files of any known tool, audit them, write one score file",
+        description="Reads Touchstone folders, challengeR and Rankings Reloaded CSV, nnU-Net summary.json, MONAI "
+        "*_raw.csv, panoptica tables, segauge and segbench JSON, and plain CSV or Parquet tables. Problems are refused "
+        "unless a repair is chosen. Exit codes: 0 fine, 1 refused, 2 usage.",
+    )
+    add_source_arguments(parser)
+    parser.add_argument("--metric", help="name of the metric where the file does not say; the metric to write")
+    parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the scores here")
+    parser.add_argument("--to", default="json", choices=("json", "long", "wide", "challenger"), help="format to write")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, audit, print, and write."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    imported = read_sources(args.sources, args)
+    out = console()
+    table = Table(title=f"read as {', '.join(imported.formats)}", title_justify="left")
+    for name in ("model", "cases", "structures", "metrics", "scores", "failed", "absent"):
+        table.add_column(name, justify="left" if name in ("model", "metrics") else "right")
+    for model, scores in imported.tables.items():
+        states = [state for row in scores.status for state in row]
+        failed, absent = sum(s.is_failure for s in states), sum(s == "absent" for s in states)
+        numbers = int((scores.values == scores.values).sum())
+        cells = (len(scores.cases), len(scores.structures), ", ".join(scores.metrics), numbers, failed, absent)
+        table.add_row(escape(model), *(escape(str(cell)) for cell in cells))
+    out.print(table)
+    out.print(f"audit: {imported.audit}", markup=False)
+    if args.output is not None:
+        metric = args.metric if args.to in ("wide", "challenger") else None
+        write_scores(imported.tables, args.output, format=args.to, metric=metric)
+        out.print(f"written: {args.output}", markup=False)
+    return 0

@@ -1,0 +1,71 @@
+"""`segauge info FILE`: what a file holds, as its reader sees it: grid, labels with names and volumes, notes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import Any
+
+from segauge.errors import SegaugeError
+from segauge.io.description import describe
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command `info`."""
+    parser = subparsers.add_parser(
+        "info",
+        help="say what a segmentation file holds",
+        description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions.",
+    )
+    parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of masks, or a DICOM series")
+    parser.add_argument("--reference", metavar="PATH", help="images or ground truth that give RTSTRUCT its grid")
+    parser.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
+    parser.add_argument("--json", action="store_true", help="print one JSON object per file")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a description of each file; with several files, go on after one that cannot be read (exit code 3)."""
+    failed = 0
+    for path in args.files:
+        try:
+            facts = describe(path, reference=args.reference, threshold=args.threshold)
+        except SegaugeError as error:
+            if len(args.files) == 1:
+                raise
+            failed += 1
+            print(f"segauge: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
+            continue
+        print(json.dumps(facts, allow_nan=False) if args.json else "\n".join(_lines(facts)))  # noqa: T201 - it speaks
+    return 3 if failed else 0
+
+
+def _lines(facts: dict[str, Any]) -> list[str]:
+    """Return the description for people, one aligned row per label."""
+    lines = [f"{facts['source']}: {facts['format']}"]
+    if facts["grid"] is not None:
+        origin = ", ".join(f"{x:.6g}" for x in facts["grid"]["origin_mm"])
+        lines += [
+            f"  grid         {facts['grid']['words']}",
+            f"  spacing      {facts['grid']['spacing_source']}",
+            f"  first voxel  at {origin} mm (right, front, top)",
+        ]
+    if facts["labels"]:
+        lines += _table(facts["labels"])
+    elif facts["kind"] == "labels":
+        lines.append("  no foreground")
+    return lines + [f"  note: {note}" for note in facts["notes"]]
+
+
+def _table(labels: list[dict[str, Any]]) -> list[str]:
+    width = max(5, *(len(str(entry["label"])) for entry in labels))
+    names = max(4, *(len(entry["name"]) for entry in labels))
+    head = f"  {'label':>{width}}  {'name':<{names}}  {'voxels':>12}  {'ml':>12}  contours"
+    rows = [head if any(entry["contours"] is not None for entry in labels) else head.removesuffix("  contours")]
+    for entry in labels:
+        voxels = "-" if entry["voxels"] is None else str(entry["voxels"])
+        volume = "-" if entry["ml"] is None else f"{entry['ml']:.3f}"
+        contours = "" if entry["contours"] is None else f"  {entry['contours']:>8}"
+        rows.append(f"  {entry['label']:>{width}}  {entry['name']:<{names}}  {voxels:>12}  {volume:>12}{contours}")
+    return rows

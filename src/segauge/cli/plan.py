@@ -1,0 +1,92 @@
+"""`segauge plan`: how many cases, from scores at hand or from a mean's standard deviation."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from segauge.cli.sources import (
+    add_choice_arguments,
+    add_source_arguments,
+    chosen_metric,
+    console,
+    matrix_of,
+    read_sources,
+)
+from segauge.errors import InvalidInput
+from segauge.stats import (
+    cases_for_half_width,
+    cases_to_separate,
+    detectable_difference,
+    paired_power,
+    plan_pairs,
+)
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "plan",
+        help="how many cases separate two models, or make an interval narrow enough",
+        description="From the scores of models (SOURCE), or from --sd and --n of a pilot. A pilot's standard deviation "
+        "counts with its upper 80 % limit. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
+    )
+    add_source_arguments(parser, fewest="*")
+    parser.set_defaults(run=run)
+    add_choice_arguments(parser)
+    parser.add_argument("--difference", type=float, help="true difference to find (default: the one seen)")
+    parser.add_argument("--power", type=float, default=0.8)
+    parser.add_argument("--half-width", type=float, help="half width of the interval of a mean")
+    parser.add_argument(
+        "--sd", type=float, help="standard deviation over cases (of the differences, with --difference)"
+    )
+    parser.add_argument("--n", type=int, help="number of cases that --sd comes from")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Plan and print."""
+    if args.sources:
+        return _from_scores(args)
+    if args.sd is None or (args.difference is None and args.half_width is None):
+        raise InvalidInput("Give score files, or --sd with --difference or --half-width (and --n of the pilot).")
+    out = console()
+    if args.half_width is not None:
+        cases = cases_for_half_width(args.half_width, args.sd, level=args.level, pilot_n=args.n)
+        out.print(f"{_count(cases)} cases make the {100 * args.level:g} % interval of a mean -+{args.half_width:g}")
+    if args.difference is not None:
+        cases = cases_to_separate(args.difference, args.sd, power=args.power, level=args.level, pilot_n=args.n)
+        out.print(f"{_count(cases)} cases find a difference of {args.difference:g} with power {args.power:g}")
+        if args.n is not None:
+            smallest = detectable_difference(args.n, args.sd, power=args.power, level=args.level)
+            power = paired_power(args.difference, args.sd, args.n, level=args.level)
+            out.print(
+                f"{args.n} cases find it with power {power:.2f}; with power {args.power:g} they find {smallest:.4g}"
+            )
+    return 0
+
+
+def _from_scores(args: argparse.Namespace) -> int:
+    from rich.markup import escape
+    from rich.table import Table
+
+    imported = read_sources(args.sources, args)
+    known = next(iter(imported.tables.values()))
+    metric = chosen_metric(known.metrics, args.metric)
+    out = console()
+    for structure in [args.structure] if args.structure else known.structures:
+        matrix = matrix_of(imported, structure, metric, args)
+        table = Table(title=f"{escape(structure)} {escape(metric)}: neighbours in the order of the means")
+        for name in ("pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"):
+            table.add_column(name, justify="left" if name == "pair" else "right")
+        for pair in plan_pairs(matrix, difference=args.difference, power=args.power, level=args.level):
+            table.add_row(
+                escape(f"{pair.a} - {pair.b}"), str(pair.n), f"{pair.difference:+.4f}", f"{pair.power:.2f}",
+                "" if pair.detectable is None else f"{pair.detectable:.4f}", _count(pair.cases_needed),
+                _count(pair.more_cases),
+            )  # fmt: skip
+        out.print(table)
+    return 0
+
+
+def _count(cases: int | None) -> str:
+    return "no realistic number of" if cases is None else str(cases)

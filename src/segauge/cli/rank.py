@@ -1,0 +1,109 @@
+"""`segauge rank scores.csv`: who is best, and how far that can be trusted."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import (
+    add_choice_arguments,
+    add_source_arguments,
+    chosen_metric,
+    console,
+    matrix_of,
+    read_sources,
+)
+from segauge.io.tables import ImportedScores
+from segauge.stats import SCHEMES, Ranking, rank, rank_tasks
+from segauge.stats.matrix import RANKED_WITHIN_CASES
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "rank",
+        help="rank models from per-case scores, with intervals, rank sets and the cases that decide",
+        description="Rank models from the result files people already have. Several structures are ranked one by one "
+        "and over all. Exit codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
+    )
+    add_source_arguments(parser)
+    add_choice_arguments(parser)
+    parser.add_argument("--scheme", default="mean", choices=tuple(SCHEMES), help="scheme of the order (default: mean)")
+    parser.add_argument("--ci", default="auto", help="interval method of the means (default: auto)")
+    parser.add_argument("--margin", type=float, help="differences within it do not matter in practice")
+    parser.add_argument("--pairs", action="store_true", help="print all pairs, too")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Rank, print, and write."""
+    imported = read_sources(args.sources, args)
+    known = next(iter(imported.tables.values()))
+    metric = chosen_metric(known.metrics, args.metric)
+    structures = [args.structure] if args.structure else list(known.structures)
+    matrices = {structure: matrix_of(imported, structure, metric, args) for structure in structures}
+    options = {key: getattr(args, key) for key in ("scheme", "ci", "level", "margin", "n_resamples", "seed")}
+    several = len(matrices) > 1 and not any(matrix.has_failures_without_value for matrix in matrices.values())
+    document: dict[str, Any]
+    if several:
+        found = rank_tasks(matrices, **options)
+        rankings, document = [*found.tasks.values(), found.average], found.to_dict()
+    else:
+        rankings = [rank(matrix, **options) for matrix in matrices.values()]
+        document = {"tasks": dict(zip(matrices, [ranking.to_dict() for ranking in rankings], strict=True))}
+    _print(rankings, imported, args)
+    if args.json is not None:
+        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return 0
+
+
+def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Namespace) -> None:
+    out = console()
+    for finding in imported.audit.findings:
+        out.print(f"note: {finding}", markup=False)
+    for ranking in rankings:
+        out.print(_table(ranking))
+        for line in _remarks(ranking):
+            out.print(line, markup=False)
+        if args.pairs:
+            for pair in ranking.comparison.pairs:
+                out.print(f"  {pair}", markup=False)
+        out.print()
+
+
+def _table(ranking: Ranking) -> Any:
+    from rich.markup import escape
+    from rich.table import Table
+
+    table = Table(title=f"{escape(ranking.title)}, {ranking.n_cases} cases", title_justify="left")
+    score = "mean rank" if RANKED_WITHIN_CASES in ranking.notes else "mean"
+    for name, side in (("place", "right"), ("model", "left"), (f"{score} [{100 * ranking.level:g} %]", "left")):
+        table.add_column(name, justify=side)  # type: ignore[arg-type]
+    for name in ("n", "failed", "ranks", "wins again"):
+        table.add_column(name, justify="right")
+    for model in ranking.models:
+        failed = f"{100 * model.failure_share:.0f} %" if model.failure_share else ""
+        ranks = f"{model.rank_low}-{model.rank_high}" if model.rank_low < model.rank_high else f"{model.rank_low}"
+        table.add_row(
+            str(model.place), escape(model.name), escape(str(model.score)), str(model.score.n), failed, ranks,
+            f"{model.win_probability:.2f}",
+        )  # fmt: skip
+    return table
+
+
+def _remarks(ranking: Ranking) -> list[str]:
+    lines = [ranking.rule, *ranking.notes]
+    share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
+    deciding = ranking.deciding_cases
+    shown = ", ".join(deciding[:5]) + (" ..." if len(deciding) > 5 else "")
+    lines.append(share + (f"; another model would win without {shown}." if deciding else "."))
+    best = {
+        key: [name for name, place in ranks.items() if place == min(ranks.values())]
+        for key, ranks in ranking.schemes.items()
+    }
+    others = {key: names for key, names in best.items() if ranking.models[0].name not in names and len(names) == 1}
+    lines += [f"By {key} the winner would be {names[0]}." for key, names in others.items()]
+    return lines

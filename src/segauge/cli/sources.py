@@ -1,0 +1,135 @@
+"""What the commands on score tables share: naming the files, choosing the scores, and repairing them."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+
+from segauge.errors import InvalidInput
+from segauge.io.tables import FORMATS, ImportedScores, Repairs, read_scores
+from segauge.io.tables.metadata import metadata_column, read_metadata
+from segauge.stats.matrix import ScoreMatrix, score_matrix
+from segauge.stats.missing import MissingPolicy
+from segauge.stats.scales import Scale, scale_of
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None = "+") -> None:
+    """Add the arguments that say which files to read and how: one or more files, none or more ("*"), or no list."""
+    if fewest is not None:
+        parser.add_argument(
+            "sources", nargs=fewest, metavar="SOURCE", help="result file or folder, or NAME=PATH to name the model"
+        )
+    group = parser.add_argument_group("reading")
+    group.add_argument(
+        "--format", default="auto", choices=("auto", *FORMATS), help="kind of file (default: recognised)"
+    )
+    group.add_argument("--columns", action="append", default=[], metavar="ROLE=NAME", help="column of a plain table")
+    for name, hint in get_type_hints(Repairs).items():
+        flag = f"--{name.replace('_', '-')}"
+        group.add_argument(flag, default="refuse", choices=get_args(hint), help=f"what to do about {flag[2:]}")
+
+
+def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that choose scores and say what failures count as."""
+    group = parser.add_argument_group("scores")
+    group.add_argument("--structure", help="only this structure")
+    group.add_argument("--metric", help="only this metric; the name of the metric where the file does not say")
+    group.add_argument("--higher-is-better", choices=("yes", "no"), help="for metrics that segauge does not know")
+    group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale, for metrics that segauge does not know")
+    group.add_argument("--failed", default="auto", choices=("auto", "worst", "penalty", "last", "exclude"))
+    group.add_argument("--absent", default="exclude", choices=("exclude", "perfect"))
+    group.add_argument("--penalty", type=float, help="value of a failed case, such as the image diagonal in mm")
+    group.add_argument("--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ...")
+    group.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
+    statistics = parser.add_argument_group("statistics")
+    statistics.add_argument("--level", type=float, default=0.95)
+    statistics.add_argument("--n-resamples", type=int, default=10_000)
+    statistics.add_argument("--seed", type=int, default=0)
+
+
+def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedScores:
+    """Read the files that the arguments name."""
+    named = [_named(source) for source in sources]
+    if any(name for name, _ in named) and not all(name for name, _ in named):
+        raise InvalidInput("Name all models (NAME=PATH) or none of them.")
+    files: Any = {name: path for name, path in named if name} or [path for _, path in named]
+    repairs = Repairs(**{name: getattr(args, name) for name in get_type_hints(Repairs)})
+    return read_scores(
+        files, format=args.format, metric=args.metric, columns=dict(map(_pair, args.columns)), repairs=repairs
+    )
+
+
+def _named(source: str) -> tuple[str, Path]:
+    name, sign, path = source.partition("=")
+    return (name, Path(path)) if sign and not Path(source).exists() else ("", Path(source))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    role, sign, name = text.partition("=")
+    if not sign:
+        raise InvalidInput(f"Expected ROLE=NAME, such as case=patient_id, got {text!r}.")
+    return role, name
+
+
+def metadata_of(args: argparse.Namespace) -> dict[str, dict[str, str]] | None:
+    """Return the metadata of the cases, or None."""
+    return None if args.metadata is None else read_metadata(args.metadata, key=args.key)
+
+
+def matrix_of(imported: ImportedScores, structure: str, metric: str, args: argparse.Namespace) -> ScoreMatrix:
+    """Return the scores of all models on one structure and metric, as the arguments say."""
+    metadata = metadata_of(args)
+    if args.cluster is not None and metadata is None:
+        raise InvalidInput("--cluster needs --metadata FILE that has the column.")
+    return score_matrix(
+        imported.tables,
+        structure=structure,
+        metric=metric,
+        scale=scale_for(metric, args),
+        policy=policy_of(args),
+        cases="common" if args.cases in ("common", "keep") else "failed" if args.cases == "failed" else "same",
+        cluster=metadata_column(metadata, args.cluster) if metadata is not None and args.cluster else None,
+    )
+
+
+def policy_of(args: argparse.Namespace) -> MissingPolicy:
+    """Return the policy for cases without a number."""
+    return MissingPolicy(args.failed, args.absent, args.penalty)
+
+
+def scale_for(metric: str, args: argparse.Namespace) -> Scale:
+    """Return the scale of a metric: the one the arguments tell, or the known one."""
+    if args.higher_is_better is None:
+        return scale_of(metric)
+    low, high = (-float("inf"), float("inf")) if args.bounds is None else _bounds(args.bounds)
+    return Scale(args.higher_is_better == "yes", (low, high))
+
+
+def _bounds(text: str) -> tuple[float, float]:
+    try:
+        low, high = (float(part) for part in text.split(","))
+    except ValueError:
+        raise InvalidInput(f"Expected --bounds LOW,HIGH, such as 0,1, got {text!r}.") from None
+    return low, high
+
+
+def chosen_metric(known: Sequence[str], wanted: str | None) -> str:
+    """Return the metric to work on: the wanted one, Dice, or the first."""
+    if wanted is not None:
+        return wanted
+    return "dice" if "dice" in known else known[0]
+
+
+def console() -> Console:
+    """Return the console to print tables on."""
+    from rich.console import Console
+
+    # Into a file or a pipe no name may be cut: 160 columns where there is no terminal to ask.
+    return Console(highlight=False, soft_wrap=True, width=shutil.get_terminal_size((160, 24)).columns)

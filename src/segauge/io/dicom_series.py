@@ -1,0 +1,209 @@
+"""The grid of a DICOM image series: slices sorted by position along the normal, or refused with the reason."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from segauge.errors import IrregularSeries, UnreadableFile
+from segauge.grid import Grid
+from segauge.io.dicom_files import looks_like_dicom, parser_failures, read_dataset
+from segauge.io.dicom_planes import OFF_PLACE, TILT_DEGREES, Plane, Vector, plane_of, position_of, tilt_degrees
+from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
+from segauge.io.streams import list_folder, open_file
+
+_TAGS = [
+    "SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID", "Modality", "ImageType",
+    "NumberOfFrames", "Rows", "Columns", "ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing",
+    "SpacingBetweenSlices", "SliceThickness",
+]  # fmt: skip
+_NOT_IMAGES = ("SEG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "REG", "SR", "PR", "KO", "DOC")
+_MAX_FILES = 100_000
+
+
+@dataclass(frozen=True)
+class Series:
+    """A series of slices as a grid, axes (column, row, slice), RAS mm, slices ascending along the normal."""
+
+    grid: Grid
+    series_uid: str
+    frame_of_reference: str
+    files: tuple[Path, ...]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class _Slice:
+    path: Path
+    series_uid: str
+    frame_of_reference: str
+    image_type: str
+    stated_distance: float | None
+    plane: Plane
+    position: Vector
+
+
+def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Series:
+    """Read the grid of the image series in a folder.
+
+    Raises:
+        IrregularSeries: if the folder holds several series (and `series_uid` names none), a scout, slices of
+            different size or orientation, a tilted gantry, doubled or missing positions.
+
+    """
+    slices, other = _slices_in(folder, series_uid, limits)
+    if not slices:
+        wanted = f" of the series {series_uid}" if series_uid else ""
+        raise UnreadableFile(f"{folder}: holds no DICOM image slices{wanted} ({other} other files).")
+    _refuse_mixed(slices, folder)
+    plane = slices[0].plane
+    ordered = sorted(slices, key=lambda item: float(item.position @ plane.normal))
+    step, notes = _step(ordered, plane, folder)
+    check_dimensions((plane.columns, plane.rows, len(ordered)), str(folder), limits)
+    grid = plane.grid(ordered[0].position, step, len(ordered))
+    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, tuple(s.path for s in ordered), notes)
+
+
+def holds_series(folder: Path) -> bool:
+    """Say whether a folder holds DICOM files directly."""
+    files = (path for path in list_folder(folder) if path.is_file() and path.stat().st_size > 132)
+    return any(_is_dicom(path) for _, path in zip(range(20), files, strict=False))
+
+
+def _is_dicom(path: Path) -> bool:
+    with open_file(path) as file:
+        return looks_like_dicom(file.read(132))
+
+
+def _slices_in(folder: Path, series_uid: str | None, limits: Limits) -> tuple[list[_Slice], int]:
+    paths = [path for path in list_folder(folder) if path.is_file() and path.stat().st_size > 0]
+    if len(paths) > _MAX_FILES:
+        raise IrregularSeries(
+            f"{folder}: holds {len(paths)} files, more than a series has. Give the series' own folder."
+        )
+    slices, other = [], 0
+    for path in paths:
+        dataset = read_dataset(path, limits, tags=list(_TAGS)) if _is_dicom(path) else None
+        found = None if dataset is None else _slice(path, dataset)
+        if found is None or (series_uid is not None and found.series_uid != series_uid):
+            other += 1
+        else:
+            slices.append(found)
+    return slices, other
+
+
+def _slice(path: Path, dataset: Any) -> _Slice | None:
+    """Return the slice of a file, None if the file is no image."""
+    source = str(path)
+    with parser_failures(source):
+        if dataset.get("Modality", "") in _NOT_IMAGES:
+            return None
+        if dataset.get("Rows") is None or dataset.get("Columns") is None:
+            if dataset.get("ImagePositionPatient") is None:
+                return None
+            # Left out, it would make a gap that looks like a regular, wider spacing.
+            raise UnreadableFile(f"{path}: is a slice without its size (Rows, Columns). Export it again.")
+        frames = int(dataset.get("NumberOfFrames") or 1)
+        if frames > 1 or "Enhanced" in getattr(dataset.get("SOPClassUID", ""), "name", ""):
+            raise IrregularSeries(
+                f"{path}: is an enhanced multi-frame image; only series of single slices can be read as a grid. "
+                "Convert it to single slices, or to NIfTI."
+            )
+        plane = plane_of(
+            (dataset.get("Rows"), dataset.get("Columns")),
+            dataset.get("ImageOrientationPatient"),
+            dataset.get("PixelSpacing"),
+            source,
+        )
+        stated = dataset.get("SpacingBetweenSlices") or dataset.get("SliceThickness")
+        return _Slice(
+            path,
+            str(dataset.get("SeriesInstanceUID", "")),
+            str(dataset.get("FrameOfReferenceUID", "") or ""),
+            "\\".join(str(word) for word in dataset.get("ImageType", None) or []),
+            float(stated) if stated else None,
+            plane,
+            position_of(dataset.get("ImagePositionPatient"), source),
+        )
+
+
+def _refuse_mixed(slices: Sequence[_Slice], folder: Path) -> None:
+    series = sorted({item.series_uid for item in slices})
+    if len(series) > 1:
+        raise IrregularSeries(
+            f"{folder}: holds {len(series)} series mixed ({', '.join(series[:3])}{' ...' if len(series) > 3 else ''}). "
+            "Give each series its own folder, or pass series_uid=."
+        )
+    scouts = [item.path.name for item in slices if "LOCALIZER" in item.image_type.upper()]
+    if scouts and len(scouts) < len(slices):
+        raise IrregularSeries(f"{folder}: holds a scout (localizer) among its slices: {_names(scouts)}. Remove it.")
+    usual = _usual(slices)
+    odd = [item.path.name for item in slices if not item.plane.same_as(usual)]
+    if odd:
+        raise IrregularSeries(
+            f"{folder}: {_names(odd)} differ from the other slices in size, orientation or pixel spacing "
+            "(a scout, or two stacks in one series). Remove them."
+        )
+
+
+def _usual(slices: Sequence[_Slice]) -> Plane:
+    """Return the plane that most slices have."""
+    counts = Counter((s.plane.rows, s.plane.columns, *np.round(s.plane.normal, 2).tolist()) for s in slices)
+    most = counts.most_common(1)[0][0]
+    return next(
+        s.plane for s in slices if (s.plane.rows, s.plane.columns, *np.round(s.plane.normal, 2).tolist()) == most
+    )
+
+
+def _step(ordered: Sequence[_Slice], plane: Plane, folder: Path) -> tuple[Vector, tuple[str, ...]]:
+    """Return the vector from slice to slice, refusing tilt, doubles and gaps."""
+    if len(ordered) == 1:
+        stated = ordered[0].stated_distance
+        if stated is None or not 0 < abs(stated) < 1e6:
+            raise IrregularSeries(f"{folder}: holds one slice without a thickness, so its voxels have no height.")
+        return plane.normal * abs(stated), (f"one slice only; its height {abs(stated):g} mm is its stated thickness",)
+    positions = np.array([item.position for item in ordered])
+    heights = positions @ plane.normal
+    _refuse_doubles(heights, ordered, folder)
+    tilt = tilt_degrees(positions, plane.normal)
+    if tilt > TILT_DEGREES:
+        raise IrregularSeries(
+            f"{folder}: the slices are shifted against each other, {tilt:.3g} degrees off the normal (gantry tilt). "
+            "Correct the tilt by resampling the series first."
+        )
+    _refuse_gaps(heights, ordered, folder)
+    return (positions[-1] - positions[0]) / (len(ordered) - 1), ()
+
+
+def _refuse_doubles(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
+    gaps = np.diff(heights)
+    doubled = np.flatnonzero(gaps <= 0.01 * float(np.median(gaps)) + 1e-6)
+    if doubled.size:
+        pairs = [f"{ordered[k].path.name} and {ordered[k + 1].path.name}" for k in doubled[:3]]
+        raise IrregularSeries(
+            f"{folder}: {doubled.size} slice positions occur twice ({'; '.join(pairs)}). "
+            "Remove the copies, or separate the two acquisitions."
+        )
+
+
+def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
+    gaps = np.diff(heights)
+    usual = float(np.median(gaps))
+    even = np.linspace(heights[0], heights[-1], len(heights))
+    if np.abs(heights - even).max() <= OFF_PLACE * usual and np.abs(gaps - usual).max() <= 0.25 * usual:
+        return
+    wide = np.flatnonzero(np.abs(gaps - usual) > OFF_PLACE * usual)
+    places = [f"{gaps[k]:.4g} mm between slices {k + 1} and {k + 2} ({ordered[k].path.name})" for k in wide[:3]]
+    raise IrregularSeries(
+        f"{folder}: the slice distance is not constant, usually {usual:.4g} mm but {'; '.join(places)}"
+        f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies; complete the series first."
+    )
+
+
+def _names(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,167 @@
+"""Read label maps from NIfTI-1 and -2 (.nii, .nii.gz, .hdr/.img) and from ANALYZE 7.5 pairs."""
+
+from __future__ import annotations
+
+import math
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from segauge.errors import UnreadableFile
+from segauge.io.label_tables import names_in_extensions
+from segauge.io.layers import choose_volume
+from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
+from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
+from segauge.io.nifti_space import Space, space_of
+from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions
+from segauge.io.streams import GZIP_MAGIC, ByteStream, InflatingStream, open_file, read_exactly, stored_size
+from segauge.io.voxels import read_voxels
+from segauge.labelmap import LabelArray, LabelMap
+
+
+def read_nifti(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
+    """Read a label map; the array keeps the file's axes and integer type, the grid is in mm, RAS."""
+    header_path, data_path = _pair(path)
+    notes: list[str] = []
+    with ExitStack() as stack:
+        file = stack.enter_context(open_file(header_path))
+        stream = _inflated(file, header_path, notes)
+        header = _read_header(stream, str(path))
+        shape, count = _shape(header, str(path), options, notes)
+        if header.single_file:
+            extension = _read_extension(stream, header, str(path), options)
+        else:
+            extension = _rest(stream, options)
+            file = stack.enter_context(open_file(data_path))
+            stream = _inflated(file, data_path, notes)
+            read_exactly(stream, _data_offset(header, str(path), options), str(path), "leading bytes")
+        flat = _read_values(stream, file, header, count, str(path), options, notes)
+    names, name_notes = names_in_extensions(extension, header.byte_order)
+    notes.extend(name_notes)
+    layers, space = _layers(flat, shape, header, str(path), options, notes)
+    labels = LabelMap(layers, space.grid, {k: v for k, v in names.items() if k}, str(path), space.in_space)
+    return Reading(labels, "nifti", tuple(notes), space.spacing_source)
+
+
+def _pair(path: Path) -> tuple[Path, Path]:
+    """Return the header file and the data file; both are the same for .nii."""
+    name = path.name.lower().removesuffix(".gz")
+    if not name.endswith((".hdr", ".img")):
+        return path, path
+    stem = path.name[: len(name) - 4]
+    return _sibling(path, stem, "hdr"), _sibling(path, stem, "img")
+
+
+def _sibling(path: Path, stem: str, ending: str) -> Path:
+    candidates = [path.with_name(f"{stem}.{variant}{gz}") for variant in (ending, ending.upper()) for gz in ("", ".gz")]
+    for candidate in candidates:
+        if candidate.is_file():
+            return candidate
+    raise UnreadableFile(f"{path}: an .hdr file and an .img file belong together, but {candidates[0].name} is missing.")
+
+
+def _inflated(file: BinaryIO, path: Path, notes: list[str]) -> ByteStream:
+    """Return the file's bytes, inflated if it is gzip, whatever its name says."""
+    is_gzip = file.read(2) == GZIP_MAGIC
+    file.seek(0)
+    if is_gzip != path.name.lower().endswith(".gz"):
+        words = "is gzip although its name does not end in .gz" if is_gzip else "is not gzip although named .gz"
+        notes.append(f"the file {words}; it was read by its content")
+    return InflatingStream(file, "gzip", str(path)) if is_gzip else file
+
+
+def _read_header(stream: ByteStream, source: str) -> NiftiHeader:
+    data = read_exactly(stream, NIFTI1_SIZE, source, "header")
+    if data[:4] in (NIFTI2_SIZE.to_bytes(4, "little"), NIFTI2_SIZE.to_bytes(4, "big")):
+        data += read_exactly(stream, NIFTI2_SIZE - NIFTI1_SIZE, source, "header")
+    return parse_header(data, source)
+
+
+def _shape(header: NiftiHeader, source: str, options: ReadOptions, notes: list[str]) -> tuple[tuple[int, ...], int]:
+    """Return the shape without axes of length 1 beyond the third, and the number of voxels."""
+    axes = header.dim[0]
+    if header.dim[1] == -1 and header.glmin > 0:
+        raise UnreadableFile(
+            f"{source}: is a FreeSurfer large vector file (dim[1] = -1, {header.glmin} values), not an image."
+        )
+    if not 1 <= axes <= 7:
+        raise UnreadableFile(f"{source}: the header gives {axes} axes, expected 1 to 7. The file is damaged.")
+    if axes == 1:
+        raise UnreadableFile(f"{source}: has one axis only, expected an image with 2 or 3.")
+    shape = tuple(int(n) for n in header.dim[1 : axes + 1])
+    kept = (*shape[:3], *(n for n in shape[3:] if n != 1))
+    if len(kept) < len(shape):
+        notes.append(f"the size {' x '.join(map(str, shape))} has extra axes of length 1; they were dropped")
+    count = check_dimensions(kept, source, options.limits)
+    if len(kept) > 4:
+        raise UnreadableFile(
+            f"{source}: has {len(kept)} axes, expected an image with 2 or 3, or one channel axis more."
+        )
+    return kept, count
+
+
+def _read_extension(stream: ByteStream, header: NiftiHeader, source: str, options: ReadOptions) -> bytes:
+    return read_exactly(stream, _data_offset(header, source, options) - header.size, source, "header extensions")
+
+
+def _data_offset(header: NiftiHeader, source: str, options: ReadOptions) -> int:
+    """Return where the voxels start; single files that say 0 mean the first possible place."""
+    least = header.size + 4 if header.single_file else 0
+    offset = header.vox_offset
+    if offset == 0:
+        return least
+    if not math.isfinite(offset) or offset < least or offset - header.size > options.limits.max_header_bytes:
+        raise UnreadableFile(
+            f"{source}: the voxels are said to start at byte {offset:g}, expected {least} or a little more. "
+            "The header is damaged: write the file again."
+        )
+    return int(offset)
+
+
+def _rest(stream: ByteStream, options: ReadOptions) -> bytes:
+    return stream.read(options.limits.max_header_bytes)
+
+
+def _read_values(
+    stream: ByteStream,
+    file: BinaryIO,
+    header: NiftiHeader,
+    count: int,
+    source: str,
+    options: ReadOptions,
+    notes: list[str],
+) -> LabelArray:
+    dtype: np.dtype[Any] = header.dtype(source)
+    needed = count * dtype.itemsize
+    if isinstance(stream, InflatingStream):
+        check_stored_bytes(needed, stored_size(file), source, ratio=MAX_DEFLATE_RATIO)
+    else:
+        check_stored_bytes(needed, stored_size(file) - file.tell(), source)
+    slope, intercept = header.scaling()
+    if (slope, intercept) != (1.0, 0.0):
+        notes.append(
+            f"the values are scaled by the header (slope {slope:g}, intercept {intercept:g}); this was applied"
+        )
+    voxels = read_voxels(stream, count, dtype, source, options, slope=slope, intercept=intercept)
+    notes.extend(voxels.notes)
+    if isinstance(stream, InflatingStream):
+        stream.finish(options.limits)
+        notes.extend(stream.notes)
+    return voxels.array
+
+
+def _layers(
+    flat: LabelArray, shape: tuple[int, ...], header: NiftiHeader, source: str, options: ReadOptions, notes: list[str]
+) -> tuple[tuple[LabelArray, ...], Space]:
+    array = flat.reshape(shape, order="F")
+    layers: tuple[LabelArray, ...] = (array,)
+    if len(shape) == 4:
+        layers, channel_notes = choose_volume(array, 3, source, options, is_time=header.has_time())
+        notes.extend(channel_notes)
+    elif options.frame not in (None, 0):
+        raise UnreadableFile(f"{source}: frame {options.frame} was asked for, but the file holds one volume only.")
+    space = space_of(header, layers[0].shape, options.spacing)
+    notes.extend(space.notes)
+    return layers, space

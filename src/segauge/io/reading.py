@@ -1,0 +1,67 @@
+"""Reading: what a reader returns, a label map with what had to be said about its file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+from segauge.grid import Grid
+from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.labelmap import LabelMap
+
+
+class SpacingSource(StrEnum):
+    """Where the voxel edges in mm come from."""
+
+    HEADER = "header"
+    SIDECAR = "sidecar"
+    ARGUMENT = "argument"
+    ASSUMED = "assumed"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A label map read from a file, the file's format, and the notes: what was odd and how it was taken.
+
+    `spacing_source` says whether distances in mm may be trusted: ASSUMED means that the file knows no voxel edges
+    and 1 mm was put in their place.
+    """
+
+    labels: LabelMap
+    format: str
+    notes: tuple[str, ...] = ()
+    spacing_source: SpacingSource = SpacingSource.HEADER
+
+
+@dataclass(frozen=True)
+class ReferenceGrid:
+    """The grid that contours are filled on, its frame of reference, and whether it is their own image series."""
+
+    grid: Grid
+    frame_of_reference: str = ""
+    is_series: bool = False
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """How a file is to be taken.
+
+    `spacing`: voxel edges in mm that replace those of the file, one per array axis. `threshold`: probabilities and
+    fractions of at least this value count as foreground. `frame`: which volume of a time series, from 0.
+    `nan`: "refuse" NaN and infinite voxels, or take them as "background". `reference`: the grid that contours are
+    filled on; `any_frame_of_reference` lets contours of another coordinate system through. `array_key`: which array
+    of an .npz file.
+    """
+
+    spacing: float | tuple[float, ...] | None = None
+    threshold: float | None = None
+    frame: int | None = None
+    nan: Literal["refuse", "background"] = "refuse"
+    reference: ReferenceGrid | None = None
+    any_frame_of_reference: bool = False
+    array_key: str | None = None
+    limits: Limits = field(default=DEFAULT_LIMITS)
+
+
+DEFAULT_OPTIONS = ReadOptions()

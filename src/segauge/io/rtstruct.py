@@ -1,0 +1,318 @@
+"""Read RTSTRUCT: contours of regions of interest, filled by our own rasteriser on the grid of their images."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from segauge.errors import GridMismatch, InvalidInput, UnknownStructure, UnreadableFile
+from segauge.grid import Grid
+from segauge.io.contours import Points, fill
+from segauge.io.dicom_files import parser_failures, read_dataset
+from segauge.io.layers import Block, stack_layers
+from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.io.reading import Reading, ReadOptions, ReferenceGrid, SpacingSource
+from segauge.labelmap import LabelMap
+
+#: A contour lies in a plane of the grid if its points stray along the normal by at most this share of a slice.
+_FLAT = 0.2
+
+#: Planes closer than this share of a slice are one plane.
+_ONE_PLANE = 0.05
+
+#: Slice distances lie between these, in mm; planes closer are one plane, planes further apart skip slices.
+_LEAST_DISTANCE, _LARGEST_DISTANCE = 0.05, 10.0
+
+
+@dataclass(frozen=True, eq=False)
+class Contour:
+    """One contour: its geometric type, and its points in RAS mm, one row each."""
+
+    kind: str
+    points: Points
+
+
+@dataclass(frozen=True, eq=False)
+class Roi:
+    """One region of interest: number, name, and contours."""
+
+    number: int
+    name: str
+    contours: tuple[Contour, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class StructureSet:
+    """The regions of an RTSTRUCT file, and the images that they were drawn on."""
+
+    rois: tuple[Roi, ...]
+    frame_of_reference: str
+    series_uids: tuple[str, ...]
+    source: str
+
+
+def read_structure_set(path: Path, limits: Limits = DEFAULT_LIMITS, dataset: Any = None) -> StructureSet:
+    """Read the regions and references of an RTSTRUCT file, without filling anything."""
+    source = str(path)
+    dataset = read_dataset(path, limits) if dataset is None else dataset
+    with parser_failures(source):
+        frames = list(dataset.get("ReferencedFrameOfReferenceSequence") or [])
+        items = list(dataset.get("StructureSetROISequence") or [])
+        contours = _contours_by_number(dataset, source)
+        rois = tuple(
+            Roi(int(item.ROINumber), str(item.get("ROIName") or ""), contours.get(int(item.ROINumber), ()))
+            for item in items
+        )
+        if len({roi.number for roi in rois}) < len(rois):
+            raise UnreadableFile(f"{source}: two regions have the same number. Export it again.")
+        uids = [str(item.get("ReferencedFrameOfReferenceUID") or "") for item in items]
+        uids += [str(frame.get("FrameOfReferenceUID") or "") for frame in frames]
+        return StructureSet(rois, next((uid for uid in uids if uid), ""), _series_uids(frames), source)
+
+
+def referenced_series(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[str, ...]:
+    """Return the identifiers of the image series that an RTSTRUCT file refers to."""
+    dataset = read_dataset(path, limits, tags=["ReferencedFrameOfReferenceSequence"])
+    with parser_failures(str(path)):
+        return _series_uids(list(dataset.get("ReferencedFrameOfReferenceSequence") or []))
+
+
+def _series_uids(frames: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(
+        str(series.get("SeriesInstanceUID") or "")
+        for frame in frames
+        for study in frame.get("RTReferencedStudySequence") or []
+        for series in study.get("RTReferencedSeriesSequence") or []
+    )
+
+
+def _contours_by_number(dataset: Any, source: str) -> dict[int, tuple[Contour, ...]]:
+    found: dict[int, tuple[Contour, ...]] = {}
+    for item in dataset.get("ROIContourSequence") or []:
+        number = int(item.ReferencedROINumber)
+        contours = tuple(_contour(entry, number, source) for entry in item.get("ContourSequence") or [])
+        found[number] = found.get(number, ()) + contours
+    return found
+
+
+def _contour(entry: Any, number: int, source: str) -> Contour:
+    values = _contour_data(entry)
+    if len(values) % 3:
+        raise UnreadableFile(f"{source}: region {number} has a contour of {len(values)} numbers, not a multiple of 3.")
+    points = values.reshape(-1, 3)
+    if not np.all(np.abs(points) < 1e7):  # also false for NaN
+        raise UnreadableFile(f"{source}: region {number} has contour points that are no usable coordinates.")
+    return Contour(str(entry.get("ContourGeometricType") or "CLOSED_PLANAR"), points * (-1.0, -1.0, 1.0))
+
+
+def _contour_data(entry: Any) -> Points:
+    """Return the numbers of a contour, straight from its text: pydicom's decimal objects take twenty times as long."""
+    element = entry.get_item("ContourData") if "ContourData" in entry else None
+    raw = None if element is None else element.value
+    if isinstance(raw, bytes):
+        words = raw.strip(b" \0").split(b"\\")
+        return np.array([word for word in words if word.strip()], dtype=bytes).astype(np.float64)
+    values = [] if raw is None else [raw] if isinstance(raw, (str, float, int)) else list(raw)
+    return np.array([float(value) for value in values], dtype=np.float64)
+
+
+def read_rtstruct(path: Path, dataset: Any, options: ReadOptions) -> Reading:
+    """Fill every region on `options.grid`; labels are region numbers."""
+    structures = read_structure_set(path, options.limits, dataset)
+    if options.reference is None:
+        raise InvalidInput(
+            f"{path}: contours need a grid to be filled on. "
+            "Pass reference= the folder of the images they were drawn on, or the ground truth."
+        )
+    check_frame_of_reference(structures, options)
+    return fill_regions(structures, structures.rois, options.reference, options)
+
+
+def check_frame_of_reference(structures: StructureSet, options: ReadOptions) -> None:
+    """Refuse to fill contours on images of another coordinate system, unless that was asked for."""
+    one, other = structures.frame_of_reference, options.reference.frame_of_reference if options.reference else ""
+    if one and other and one != other and not options.any_frame_of_reference:
+        raise GridMismatch(
+            f"{structures.source}: its contours lie in the frame of reference {one}, the images in {other}. "
+            "Give the images they were drawn on, or pass any_frame_of_reference=True if both are the same space."
+        )
+
+
+def region_named(structures: StructureSet, name: str) -> Roi:
+    """Return the region of a name, refusing an unknown or an ambiguous one."""
+    found = [roi for roi in structures.rois if roi.name == name]
+    if not found:
+        known = ", ".join(repr(roi.name) for roi in structures.rois)
+        raise UnknownStructure(f"{structures.source}: has no region {name!r}; it has {known or 'none'}.")
+    if len(found) > 1:
+        numbers = ", ".join(str(roi.number) for roi in found)
+        raise UnknownStructure(
+            f"{structures.source}: {len(found)} regions are called {name!r} (numbers {numbers}). Rename one of them."
+        )
+    return found[0]
+
+
+def fill_regions(
+    structures: StructureSet, rois: Sequence[Roi], reference: ReferenceGrid, options: ReadOptions
+) -> Reading:
+    """Fill the given regions on a grid; what could not be used is told in the notes."""
+    grid = reference.grid
+    if grid.ndim != 3:
+        raise InvalidInput(f"{structures.source}: contours are filled on a 3-D grid, got a {grid.ndim}-D one.")
+    if not rois:
+        raise UnreadableFile(f"{structures.source}: holds no regions of interest.")
+    notes: list[str] = []
+    repeated = sorted(name for name, count in Counter(roi.name for roi in rois).items() if count > 1)
+    if repeated:
+        notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
+    slab_mm = 0.0 if reference.is_series else _plane_distance(structures.rois)
+    filled = ((roi.number, list(_blocks(roi, grid, slab_mm, notes))) for roi in rois)
+    largest = max(roi.number for roi in rois)
+    if min(roi.number for roi in rois) < 1:
+        raise UnreadableFile(f"{structures.source}: region numbers start at 1. Export it again.")
+    layers = stack_layers(filled, grid.shape, largest, structures.source, options.limits)
+    names = {roi.number: roi.name or f"ROI {roi.number}" for roi in rois}
+    spacing_source = SpacingSource.HEADER
+    if options.spacing is not None:
+        grid, spacing_source = grid.with_spacing(options.spacing), SpacingSource.ARGUMENT
+    labels = LabelMap(layers, grid, names, structures.source, frame_of_reference=structures.frame_of_reference)
+    return Reading(labels, "rtstruct", tuple(notes), spacing_source)
+
+
+def _plane_distance(rois: Sequence[Roi]) -> float:
+    """Return the smallest distance in mm between parallel contour planes of one region, over all regions.
+
+    It stands for the slice distance of the images that the contours were drawn on. 0 if there is none, or none that
+    a slice distance could be.
+    """
+    gaps = [gap for roi in rois for gap in np.diff(_plane_heights(roi)).tolist() if gap > _LEAST_DISTANCE]
+    smallest: float = min(gaps, default=0.0)
+    return smallest if smallest <= _LARGEST_DISTANCE else 0.0
+
+
+def _plane_heights(roi: Roi) -> list[float]:
+    """Return where the contours parallel to the first one lie along its normal, in mm, ascending."""
+    planes = [
+        contour.points for contour in roi.contours if contour.kind.startswith("CLOSED") and len(contour.points) > 2
+    ]
+    normals = [_normal(points) for points in planes]
+    parallel = [points for points, normal in zip(planes, normals, strict=True) if abs(normal @ normals[0]) > 0.999]
+    return sorted(float(points[0] @ normals[0]) for points in parallel)
+
+
+def _normal(points: Points) -> Points:
+    """Return the unit normal of a closed contour (of length 0 if it encloses nothing), whichever way it is drawn."""
+    around = points - points[0]
+    normal: Points = np.cross(around, np.roll(around, -1, axis=0)).sum(axis=0)
+    return normal / (float(np.linalg.norm(normal)) or 1.0)
+
+
+def _blocks(roi: Roi, grid: Grid, slab_mm: float, notes: list[str]) -> Iterator[Block]:
+    """Yield the filled slices of one region."""
+    who = f"region {roi.number} ({roi.name})"
+    usable = _usable(roi, who, notes)
+    if not usable:
+        notes.append(f"{who}: has no closed contour; its mask is empty")
+        return
+    inverse = np.linalg.inv(grid.affine)
+    indexed = [contour.points @ inverse[:3, :3].T + inverse[:3, 3] for contour in usable]
+    axis = _slice_axis(indexed, who, notes)
+    if axis is None:
+        return
+    flat = [points for points in indexed if float(np.ptp(points[:, axis])) <= _FLAT]
+    if len(flat) < len(indexed):
+        notes.append(f"{who}: {len(indexed) - len(flat)} contours do not lie in a plane of the grid; they were dropped")
+    if flat:
+        yield from _fill_planes(flat, axis, grid, slab_mm / grid.spacing[axis], who, notes)
+
+
+def _usable(roi: Roi, who: str, notes: list[str]) -> list[Contour]:
+    """Return the closed contours of three points and more; tell of the others."""
+    kinds = Counter(contour.kind for contour in roi.contours if not contour.kind.startswith("CLOSED"))
+    for kind, count in sorted(kinds.items()):
+        notes.append(f"{who}: {count} contours of type {kind} enclose nothing; they were dropped")
+    closed = [contour for contour in roi.contours if contour.kind.startswith("CLOSED")]
+    large = [contour for contour in closed if len(np.unique(contour.points, axis=0)) >= 3]
+    if len(large) < len(closed):
+        notes.append(f"{who}: {len(closed) - len(large)} contours of fewer than 3 different points were dropped")
+    return large
+
+
+def _slice_axis(indexed: Sequence[Points], who: str, notes: list[str]) -> int | None:
+    """Return the grid axis that the contours are flat along: the slices if possible, else another one, else None."""
+    flat = [[float(np.ptp(points[:, axis])) <= _FLAT for points in indexed] for axis in range(3)]
+    counts = [sum(one) for one in flat]
+    best = max((2, 1, 0), key=lambda axis: counts[axis])
+    if counts[best] == 0:
+        notes.append(f"{who}: its contours lie oblique to the grid and cannot be filled on it; its mask is empty. "
+                     "Give the images they were drawn on as reference=")  # fmt: skip
+        return None
+    if best != 2:
+        notes.append(f"{who}: its contours lie across axis {best} of the grid; they were filled in those planes")
+    return best
+
+
+def _fill_planes(
+    flat: Sequence[Points], axis: int, grid: Grid, slab: float, who: str, notes: list[str]
+) -> Iterator[Block]:
+    """Give each slice the contour plane nearest to it, within half a slice or half a slab, and fill it.
+
+    On the images they were drawn on, contours fill their own slice and nothing else. On a finer grid a plane stands
+    for the slab around it, as thick as those slices were (`slab`, in slices of this grid); on a coarser one the
+    nearest plane is taken. A slice further from any plane than that stays empty.
+    """
+    heights = np.array([float(points[:, axis].mean()) for points in flat])
+    order = np.argsort(heights, kind="stable")
+    plane_of = np.zeros(len(flat), dtype=np.int64)
+    plane_of[order] = np.cumsum(np.diff(heights[order], prepend=heights[order[0]]) > _ONE_PLANE)
+    planes = np.array([heights[plane_of == k].mean() for k in range(int(plane_of.max()) + 1)])
+    reach = max(1.0, slab) / 2
+    if slab > 1.01:
+        notes.append(f"{who}: contour planes {slab * grid.spacing[axis]:.3g} mm apart fill the slices around them")
+    in_plane = [k for k in range(3) if k != axis]
+    size = (grid.shape[in_plane[0]], grid.shape[in_plane[1]])
+    beyond = sum(bool(np.any((p[:, in_plane] < -0.5) | (p[:, in_plane] > np.subtract(size, 0.5)))) for p in flat)
+    if beyond:
+        notes.append(f"{who}: {beyond} contours reach beyond the image; only their part inside was filled")
+    used = _nearest_planes(planes, reach, grid.shape[axis])
+    _note_planes(planes, used, grid.spacing[axis], grid.shape[axis], who, notes)
+    for plane, slices in used.items():
+        area = fill([points[:, in_plane] for k, points in enumerate(flat) if plane_of[k] == plane], size)
+        spans = [slice(start, start + n) for start, n in zip(area.start, area.mask.shape, strict=True)]
+        for index in slices:
+            where: list[slice | int] = [spans[0], spans[1]]
+            where.insert(axis, index)
+            yield Block(tuple(where), area.mask)
+
+
+def _nearest_planes(planes: Points, reach: float, count: int) -> dict[int, list[int]]:
+    """Return for each plane the slices it fills: those it is nearest to, from -reach up to but not +reach."""
+    used: dict[int, list[int]] = {}
+    slack = 1e-6
+    first, last = (int(np.clip(edge, 0, count)) for edge in (planes[0] - reach - 1, planes[-1] + reach + 2))
+    for index in range(first, last):
+        above = int(np.searchsorted(planes, index - slack))
+        candidates = [k for k in (above - 1, above) if 0 <= k < len(planes)]
+        nearest = min(candidates, key=lambda k: abs(planes[k] - index) - (slack if planes[k] > index else 0))
+        if -reach - slack <= index - planes[nearest] < reach - slack:
+            used.setdefault(nearest, []).append(index)
+    return used
+
+
+def _note_planes(
+    planes: Points, used: dict[int, list[int]], thickness: float, count: int, who: str, notes: list[str]
+) -> None:
+    off = max((min(abs(planes[k] - index) for index in slices) for k, slices in used.items()), default=0.0)
+    if off > 0.01:
+        notes.append(f"{who}: contours lie up to {off * thickness:.3g} mm off the slices; the nearest slice was filled")
+    outside = int(np.count_nonzero((planes < -0.5) | (planes > count - 0.5)))
+    if outside:
+        notes.append(f"{who}: {outside} contour planes lie outside of the grid; they were dropped")
+    between = len(planes) - len(used) - outside
+    if between > 0:
+        notes.append(f"{who}: {between} contour planes are nearest to no slice; they were dropped")

@@ -1,0 +1,223 @@
+"""The entry for all readers: any source of a segmentation, by its content, as a label map or as one mask."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput, UnknownStructure, UnreadableFile
+from segauge.grid import Grid, normalize_spacing
+from segauge.io.arrays import reading_of_array
+from segauge.io.dicom_objects import dicom_kind
+from segauge.io.dicom_series import Series, holds_series, read_series
+from segauge.io.folders import read_mask_folder
+from segauge.io.formats import identify
+from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.io.reading import Reading, ReadOptions, ReferenceGrid
+from segauge.io.rtstruct import (
+    check_frame_of_reference,
+    fill_regions,
+    read_structure_set,
+    referenced_series,
+    region_named,
+)
+from segauge.io.streams import list_folder
+from segauge.labelmap import LabelMap
+
+LabelSource = str | os.PathLike[str] | npt.NDArray[Any] | LabelMap
+Reference = str | os.PathLike[str] | Grid | LabelMap
+
+
+def read_labels(
+    source: LabelSource,
+    *,
+    spacing: float | tuple[float, ...] | None = None,
+    reference: Reference | None = None,
+    threshold: float | None = None,
+    frame: int | None = None,
+    nan: Literal["refuse", "background"] = "refuse",
+    any_frame_of_reference: bool = False,
+    array_key: str | None = None,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Reading:
+    """Read a segmentation from a file, a folder of masks, an array, or take a label map as it is.
+
+    The format is told by the content. `spacing` (mm, one number or one per array axis) replaces the file's.
+    `reference` gives the grid for RTSTRUCT: a folder with the image series, a file, a label map or a grid; by
+    default the referenced series is looked for beside the file. `threshold` makes a mask of a probability map
+    (FRACTIONAL DICOM: 0.5 by default). `frame` chooses a volume of a time series. `nan="background"` takes NaN
+    voxels as background. `array_key` names the array of an .npz file.
+
+    Raises:
+        UnreadableFile: if the source cannot be read; the message says why and what to do.
+        MissingExtra: if an optional dependency is missing; the message names the extra.
+
+    """
+    if nan not in ("refuse", "background"):
+        raise InvalidInput(f"nan: expected 'refuse' or 'background', got {nan!r}.")
+    if threshold is not None and not math.isfinite(threshold):
+        raise InvalidInput(f"threshold: expected a finite number, got {threshold!r}.")
+    options = ReadOptions(
+        spacing if spacing is None or isinstance(spacing, (int, float)) else tuple(spacing),
+        threshold,
+        frame,
+        nan,
+        any_frame_of_reference=any_frame_of_reference,
+        array_key=array_key,
+        limits=limits,
+    )
+    if isinstance(source, LabelMap):
+        return Reading(source, "label map")
+    if isinstance(source, np.ndarray):
+        return reading_of_array(source, options)
+    path = _path(source)
+    if path.is_dir():
+        return _read_folder(path, options)
+    entry = identify(path)
+    if entry.key == "dicom" and dicom_kind(path, limits) == "rtstruct":
+        found = find_reference(path, reference, limits)
+        if found is not None:
+            options = replace(options, reference=found)
+    return entry.read(path, options)
+
+
+def load_mask(
+    source: npt.NDArray[Any] | str | os.PathLike[str],
+    *,
+    label: int | None = None,
+    spacing: float | tuple[float, ...] | None = None,
+    segment_number: int = 1,
+) -> tuple[npt.NDArray[np.bool_], tuple[float, ...]]:
+    """Return one mask and its voxel edges in mm, one per array axis.
+
+    `label` keeps the voxels of that label, by default every non-zero voxel. `spacing` replaces that of the file;
+    arrays and .npy files without one have 1 mm. From a DICOM-SEG comes the segment `segment_number`, whatever
+    `label` says, with axes (slice, row, column) and slices descending along the normal, as highdicom orders them.
+    """
+    reading = read_labels(source)
+    labels = reading.labels
+    if reading.format == "dicom-seg":
+        if segment_number not in labels.names and segment_number not in labels.labels():
+            known = ", ".join(f"{number} ({name})" for number, name in labels.names.items())
+            raise UnknownStructure(f"{labels.source}: has no segment {segment_number}; it has {known}.")
+        mask = _voxels(labels, segment_number).transpose(2, 1, 0)[::-1]
+        edges = labels.grid.spacing[::-1]
+    else:
+        mask = _voxels(labels, label)
+        edges = labels.grid.spacing
+    return mask, edges if spacing is None else normalize_spacing(spacing, mask.ndim)
+
+
+def load_rtstruct(
+    series_dir: str | os.PathLike[str],
+    rtstruct_path: str | os.PathLike[str],
+    roi_name: str,
+    *,
+    spacing: float | tuple[float, ...] | None = None,
+) -> tuple[npt.NDArray[np.bool_], tuple[float, ...]]:
+    """Return one region of an RTSTRUCT as a mask on its image series, and the voxel edges in mm.
+
+    The axes are (row, column, slice), slices ascending along the normal. `spacing` replaces that of the series.
+    Contours that refer to this very series are filled also where they carry another frame of reference (some
+    writers invent one); contours of another frame of reference and another series are refused.
+    """
+    structures = read_structure_set(_path(rtstruct_path))
+    series = _series_for(structures.series_uids, _path(series_dir), DEFAULT_LIMITS)
+    drawn_on_it = series.series_uid in structures.series_uids
+    options = ReadOptions(reference=_series_grid(series), any_frame_of_reference=drawn_on_it)
+    check_frame_of_reference(structures, options)
+    region = region_named(structures, roi_name)
+    reading = fill_regions(structures, [region], _series_grid(series), options)
+    mask = _voxels(reading.labels, region.number).transpose(1, 0, 2)
+    columns, rows, slices = series.grid.spacing
+    return mask, (rows, columns, slices) if spacing is None else normalize_spacing(spacing, 3)
+
+
+def _voxels(labels: LabelMap, label: int | None) -> npt.NDArray[np.bool_]:
+    """Return the voxels of a label, of any label if None, in the memory order of the layers."""
+    mask = np.zeros_like(labels.layers[0], dtype=np.bool_)
+    for layer in labels.layers:
+        mask |= layer != 0 if label is None else layer == label
+    return mask
+
+
+def _path(source: str | os.PathLike[str]) -> Path:
+    try:
+        path = Path(source)
+        exists = path.exists()
+    except (TypeError, ValueError, OSError) as error:
+        raise InvalidInput(f"Expected a path, an array or a label map, got {str(source)[:200]!r}: {error}.") from error
+    if not exists and not path.is_symlink():
+        raise UnreadableFile(f"{path}: there is no such file or folder.")
+    return path
+
+
+def _read_folder(folder: Path, options: ReadOptions) -> Reading:
+    if not any(path.is_file() for path in list_folder(folder)):
+        raise UnreadableFile(f"{folder}: the folder holds no files.")
+    if holds_series(folder):
+        raise UnreadableFile(
+            f"{folder}: is a folder of DICOM files. Give the SEG or RTSTRUCT file itself; "
+            "a series of images serves as reference= for it."
+        )
+    return read_mask_folder(folder, options)
+
+
+def find_reference(path: Path, reference: Reference | None, limits: Limits) -> ReferenceGrid | None:
+    """Return the grid that the contours of an RTSTRUCT file are to be filled on.
+
+    None if `reference` is None and the referenced series is not beside the file.
+    """
+    if isinstance(reference, Grid):
+        return ReferenceGrid(reference)
+    if isinstance(reference, LabelMap):
+        return _grid_in_space(reference)
+    series_uids = referenced_series(path, limits)
+    if reference is None:
+        series = _series_beside(path, series_uids, limits)
+        return None if series is None else _series_grid(series)
+    place = _path(reference)
+    if place.is_dir() and holds_series(place):
+        return _series_grid(_series_for(series_uids, place, limits))
+    return _grid_in_space(read_labels(place, limits=limits).labels)
+
+
+def _series_grid(series: Series) -> ReferenceGrid:
+    return ReferenceGrid(series.grid, series.frame_of_reference, is_series=True)
+
+
+def _grid_in_space(labels: LabelMap) -> ReferenceGrid:
+    if not labels.in_space:
+        raise InvalidInput(f"{labels.source}: has no world space, so contours cannot be filled on its grid.")
+    return ReferenceGrid(labels.grid, labels.frame_of_reference)
+
+
+def _series_for(series_uids: tuple[str, ...], folder: Path, limits: Limits) -> Series:
+    """Return the series in a folder; where there are several, the one that the contours refer to."""
+    try:
+        return read_series(folder, limits=limits)
+    except UnreadableFile:
+        for uid in series_uids:
+            try:
+                return read_series(folder, series_uid=uid, limits=limits)
+            except UnreadableFile:
+                continue
+        raise
+
+
+def _series_beside(path: Path, series_uids: tuple[str, ...], limits: Limits) -> Series | None:
+    """Look for the referenced series in the file's folder and the folders in it."""
+    folders = [path.parent, *(entry for entry in list_folder(path.parent) if entry.is_dir())]
+    for folder in folders:
+        for uid in series_uids:
+            try:
+                return read_series(folder, series_uid=uid, limits=limits)
+            except UnreadableFile:
+                continue
+    return None

@@ -1,0 +1,250 @@
+"""The audit: what is wrong with imported scores, and what was done about it. Nothing is repaired without being asked.
+
+Every kind of problem has one switch in `Repairs`; the default of each is to refuse, with the cases named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from segauge.errors import InvalidInput
+from segauge.io.tables.cells import Cell
+from segauge.scores import ScoreTable, Status
+
+
+@dataclass(frozen=True)
+class Repairs:
+    """What to do with each kind of problem.
+
+    Attributes:
+        duplicates: a case twice with different values. "first", "last" or "mean" of them, or "refuse". The same value
+            twice is merged and reported.
+        cases: models scored on different cases. "keep" them as they are, "common" cases only, count a missing case as
+            "failed", or "refuse".
+        empty: an empty cell where another model has a score. Count it as "failed", take the structure for "absent" in
+            that case for all models, or "refuse". Empty for every model means absent.
+        out_of_range: a value outside the metric's scale. "drop" it (the cell then counts as failed), or "refuse".
+
+    """
+
+    duplicates: Literal["refuse", "first", "last", "mean"] = "refuse"
+    cases: Literal["refuse", "keep", "common", "failed"] = "refuse"
+    empty: Literal["refuse", "failed", "absent"] = "refuse"
+    out_of_range: Literal["refuse", "drop"] = "refuse"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One kind of problem: how often, in words with examples, and what was done ("" if it is only a remark)."""
+
+    kind: str
+    count: int
+    message: str
+    repair: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.message}{f' ({self.repair})' if self.repair else ''}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything that was found."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def is_clean(self) -> bool:
+        """True if nothing had to be repaired."""
+        return not any(finding.repair for finding in self.findings)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.findings)) or "nothing to remark"
+
+
+Keyed = dict[tuple[str, str, str, str], Cell]
+
+
+def assemble(
+    cells: Iterable[Cell],
+    repairs: Repairs,
+    bounds: Mapping[str, tuple[float, float]],
+    remarks: Sequence[str] = (),
+) -> tuple[dict[str, ScoreTable], Audit]:
+    """Return one score table per model, and the audit. A problem that is not to be repaired is refused by name."""
+    findings = [Finding("bytes", 1, remark) for remark in remarks]
+    keyed = _merge_duplicates(cells, repairs, findings)
+    if not keyed:
+        raise InvalidInput("The file holds not a single score.")
+    _check_range(keyed, bounds, repairs, findings)
+    status = _statuses(keyed, repairs, findings)
+    models = _per_model(keyed)
+    if repairs.cases != "keep":
+        _equal_cases(models, status, repairs, findings)
+    return _tables(models, keyed, status), Audit(tuple(findings))
+
+
+def _merge_duplicates(cells: Iterable[Cell], repairs: Repairs, findings: list[Finding]) -> Keyed:
+    keyed: Keyed = {}
+    twice: dict[tuple[str, str, str, str], list[Cell]] = {}
+    for cell in cells:
+        key = cell[:4]
+        if keyed.setdefault(key, cell) is not cell:
+            twice.setdefault(key, [keyed[key]]).append(cell)
+    unlike = {key: found for key, found in twice.items() if len({repr(cell.value) for cell in found}) > 1}
+    if len(twice) > len(unlike):
+        words = f"{len(twice) - len(unlike)} scores stand twice with the same value"
+        findings.append(Finding("duplicates", len(twice) - len(unlike), words, "merged"))
+    if unlike:
+        first = next(iter(unlike.values()))
+        cases = {key[:2] for key in unlike}
+        words = (
+            f"{len(unlike)} scores of {len(cases)} cases stand twice with different values, such as {first[0].case} of "
+            f"{first[0].model}: {first[0].value:g} ({first[0].where}) and {first[1].value:g} ({first[1].where})"
+        )
+        _refuse_or_note("duplicates", repairs.duplicates, len(unlike), words, "first, last or mean", findings)
+    keyed.update({key: _merged(found, repairs.duplicates) for key, found in twice.items()})
+    return keyed
+
+
+def _merged(found: list[Cell], how: str) -> Cell:
+    if how == "mean":
+        finite = [cell.value for cell in found if math.isfinite(cell.value)]
+        return found[0]._replace(value=float(np.mean(finite)) if finite else math.nan)
+    return found[0] if how == "first" else found[-1]
+
+
+def _check_range(
+    keyed: Keyed, bounds: Mapping[str, tuple[float, float]], repairs: Repairs, findings: list[Finding]
+) -> None:
+    outside = []
+    for key, cell in keyed.items():
+        low, high = bounds.get(cell.metric, (-math.inf, math.inf))
+        if cell.value < low - 1e-9 or cell.value > high + 1e-9:
+            outside.append(key)
+    if not outside:
+        return
+    first = keyed[outside[0]]
+    low, high = bounds[first.metric]
+    hint = " Per cent? Divide by 100." if high == 1.0 and 1.0 < first.value <= 100.0 else ""
+    words = (
+        f"{len(outside)} values lie outside their scale, such as {first.metric} {first.value:g} of {first.case} "
+        f"({first.where}); {first.metric} lies between {low:g} and {high:g}.{hint}"
+    )
+    _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, "drop", findings)
+    for key in outside:
+        keyed[key] = keyed[key]._replace(value=math.nan, status=Status.FAILED)
+
+
+def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[tuple[str, str, str], Status]:
+    """Decide the status of every (model, case, structure): what the file says, else what empty cells mean."""
+    known: dict[tuple[str, str, str], Status] = {}
+    silent: set[tuple[str, str, str]] = set()
+    scored: set[tuple[str, str]] = set()
+    for model, case, structure, _, value, status, _ in keyed.values():
+        cell = (model, case, structure)
+        if status is None and math.isnan(value):
+            silent.add(cell)
+        else:
+            scored.add((case, structure))
+            known[cell] = _stronger(known.get(cell), status or Status.PRESENT)
+    empty = silent - known.keys()
+    disagreeing = sorted(cell for cell in empty if cell[1:] in scored)
+    if disagreeing:
+        model, case, structure = disagreeing[0]
+        words = (
+            f"{len(disagreeing)} cells are empty where another model has a score, "
+            f"such as {structure} of {case} for {model}"
+        )
+        _refuse_or_note("empty", repairs.empty, len(disagreeing), words, "failed or absent", findings)
+    for cell in empty:
+        is_failure = cell[1:] in scored and repairs.empty == "failed"
+        known[cell] = Status.PREDICTION_MISSING if is_failure else Status.ABSENT
+    if repairs.empty == "absent":
+        taken = {cell[1:] for cell in disagreeing}
+        known.update({cell: Status.ABSENT for cell in known if cell[1:] in taken})
+    return known
+
+
+def _stronger(one: Status | None, other: Status) -> Status:
+    """Of two statuses of one cell from two metrics, take the one that says more than "present"."""
+    return other if one is None or one == Status.PRESENT else one
+
+
+Axes = tuple[list[str], list[str], list[str]]
+
+
+def _per_model(keyed: Keyed) -> dict[str, Axes]:
+    """Return cases, structures and metrics of each model, in the order of the file; structures and metrics of all."""
+    structures = list(dict.fromkeys(key[2] for key in keyed))
+    metrics = list(dict.fromkeys(key[3] for key in keyed))
+    cases: dict[str, dict[str, None]] = defaultdict(dict)
+    for model, case, _, _ in keyed:
+        cases[model][case] = None
+    return {model: (list(found), structures, metrics) for model, found in cases.items()}
+
+
+def _equal_cases(
+    models: dict[str, Axes],
+    status: dict[tuple[str, str, str], Status],
+    repairs: Repairs,
+    findings: list[Finding],
+) -> None:
+    union = list(dict.fromkeys(case for axes in models.values() for case in axes[0]))
+    short = {model: len(union) - len(axes[0]) for model, axes in models.items() if len(axes[0]) < len(union)}
+    if not short:
+        return
+    lacking = ", ".join(f"{model} lacks {count}" for model, count in short.items())
+    words = f"the models were not scored on the same cases: of {len(union)}, {lacking}"
+    _refuse_or_note("cases", repairs.cases, len(short), words, "keep, common or failed", findings)
+    common = set(union).intersection(*(axes[0] for axes in models.values()))
+    absent = {(case, structure) for (_, case, structure), state in status.items() if state in _NOT_IN_GT}
+    for model, (cases, structures, _) in models.items():
+        if repairs.cases == "common":
+            cases[:] = [case for case in cases if case in common]
+            continue
+        for case in union:
+            for structure in structures:
+                lost = Status.ABSENT if (case, structure) in absent else Status.PREDICTION_MISSING
+                status.setdefault((model, case, structure), lost)
+        cases[:] = union
+
+
+_NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
+
+
+def _tables(
+    models: Mapping[str, Axes], keyed: Keyed, status: Mapping[tuple[str, str, str], Status]
+) -> dict[str, ScoreTable]:
+    """Fill one table per model; a cell that the file does not have is absent."""
+    places = {
+        model: tuple({name: i for i, name in enumerate(names)} for names in axes) for model, axes in models.items()
+    }
+    shapes = {model: tuple(map(len, axes)) for model, axes in models.items()}
+    values = {model: np.full(shape, np.nan) for model, shape in shapes.items()}
+    states = {model: np.empty(shape[:2], dtype=object) for model, shape in shapes.items()}
+    for found in states.values():
+        found.fill(Status.ABSENT)  # np.full would turn the status into plain text
+    for (model, case, structure, metric), cell in keyed.items():
+        cases, structures, metrics = places[model]
+        if case in cases and math.isfinite(cell.value):
+            values[model][cases[case], structures[structure], metrics[metric]] = cell.value
+    for (model, case, structure), state in status.items():
+        cases, structures, _ = places[model]
+        if case in cases:
+            states[model][cases[case], structures[structure]] = state
+    return {
+        model: ScoreTable(tuple(axes[0]), tuple(axes[1]), tuple(axes[2]), values[model], states[model])
+        for model, axes in models.items()
+    }
+
+
+def _refuse_or_note(kind: str, how: str, count: int, words: str, choices: str, findings: list[Finding]) -> None:
+    if how == "refuse":
+        raise InvalidInput(f"Refused: {words}. To repair it, choose {kind} = {choices}.")
+    findings.append(Finding(kind, count, words, f"repaired: {kind} = {how}"))

@@ -1,0 +1,85 @@
+"""Delimited text as people send it: any separator, byte-order mark, quotes, CRLF, odd bytes. Ids stay text."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from segauge.errors import InvalidInput
+
+#: Larger result files are refused: they are not tables of scores, and would fill the memory.
+MAX_BYTES = 512 * 1024 * 1024
+_SEPARATORS = (",", ";", "\t", "|")
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A header, rows of text as long as the header, and remarks about the bytes."""
+
+    path: Path
+    header: list[str]
+    rows: list[list[str]]
+    remarks: list[str] = field(default_factory=list)
+
+    def where(self, row: int) -> str:
+        """Return file name and line of a row."""
+        return f"{self.path.name} line {row + 2}"
+
+    def column(self, *names: str) -> int | None:
+        """Return the position of the first of these column names that the header has, ignoring case."""
+        lower = [name.lower() for name in self.header]
+        return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return a file's bytes; refuse what is not a file or too large."""
+    if not path.is_file():
+        raise InvalidInput(f"{path}: expected a file, there is none.")
+    size = path.stat().st_size
+    if size > MAX_BYTES:
+        raise InvalidInput(f"{path.name}: {size} bytes are too many for a table of scores (at most {MAX_BYTES}).")
+    return path.read_bytes()
+
+
+def read_delimited(path: Path) -> TextTable:
+    """Return the table in a delimited text file."""
+    data = read_bytes(path)
+    remarks = []
+    if b"\x00" in data:
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InvalidInput(f"{path.name}: is UTF-16; save it as UTF-8.")
+        remarks.append(f"{path.name}: {data.count(0)} NUL bytes were taken out")
+        data = data.replace(b"\x00", b"")
+    text = _decoded(data, path, remarks)
+    lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text)))
+    rows = [(i, [cell.strip() for cell in line]) for i, line in enumerate(lines) if any(cell.strip() for cell in line)]
+    if not rows:
+        raise InvalidInput(f"{path.name}: expected a header and rows, found nothing.")
+    header = rows[0][1]
+    for i, line in rows[1:]:
+        if len(line) != len(header):
+            raise InvalidInput(
+                f"{path.name} line {i + 1}: expected {len(header)} cells as in the header, found {len(line)}."
+            )
+    named = [name for name in header if name]
+    if len(set(named)) != len(named):
+        twice = next(name for name in named if named.count(name) > 1)
+        raise InvalidInput(f"{path.name}: the column {twice!r} stands twice in the header.")
+    return TextTable(path, header, [line for _, line in rows[1:]], remarks)
+
+
+def _decoded(data: bytes, path: Path, remarks: list[str]) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        remarks.append(f"{path.name}: is not UTF-8; read as Latin-1")
+        return data.decode("latin-1")
+
+
+def _separator(text: str) -> str:
+    """Take the separator that stands most often in the first line, outside quotes."""
+    first = text.split("\n", 1)[0]
+    outside = "".join(first.split('"')[::2])
+    return max(_SEPARATORS, key=outside.count)

@@ -1,0 +1,191 @@
+"""From stored bytes to label arrays: integers as they are, floats checked and made integers piece by piece."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import FileTooLarge, UnreadableFile
+from segauge.io.reading import ReadOptions
+from segauge.io.streams import ByteStream, pieces
+from segauge.labelmap import LabelArray
+
+#: Labels stored as floats may be off a whole number by this much (resampling and float16 leave such traces).
+ROUNDING = 1e-3
+
+_WIDTHS = (np.uint8, np.int16, np.int32, np.int64)
+
+
+@dataclass(frozen=True)
+class Voxels:
+    """Labels of one file in the order of their bytes, and what had to be said about their values."""
+
+    array: LabelArray
+    notes: tuple[str, ...] = ()
+
+
+def read_voxels(
+    stream: ByteStream,
+    count: int,
+    dtype: np.dtype[Any],
+    source: str,
+    options: ReadOptions,
+    *,
+    slope: float = 1.0,
+    intercept: float = 0.0,
+) -> Voxels:
+    """Read `count` values and return them as labels, flat.
+
+    Integers keep their type (native byte order). Floats, and integers under a scaling, must be whole numbers within
+    1e-3, unless `options.threshold` makes them a mask; they are converted piece by piece, so the float image never
+    lies in memory as a whole. The caller has checked that `count` is within the limits; memory is touched only as
+    bytes really arrive.
+    """
+    scaled = (slope, intercept) != (1.0, 0.0)
+    if dtype.kind not in "iubf":
+        raise UnreadableFile(f"{source}: holds values of type {dtype}, expected integer labels.")
+    try:
+        if dtype.kind in "iub" and not scaled and options.threshold is None:
+            return Voxels(_read_integers(stream, count, dtype, source))
+        return _read_reals(stream, count, dtype, source, options, slope, intercept)
+    except MemoryError as error:
+        raise FileTooLarge(f"{source}: its {count} voxels do not fit into the memory that is free.") from error
+
+
+def labels_from_array(array: npt.NDArray[Any], source: str, options: ReadOptions) -> Voxels:
+    """Return an array in memory as labels of the same shape, by the rules of `read_voxels`."""
+    if array.dtype.kind == "b" and options.threshold is None:
+        return Voxels(array.view(np.uint8))
+    if array.dtype.kind in "iu" and options.threshold is None:
+        return Voxels(array.astype(array.dtype.newbyteorder("="), copy=False))
+    if array.dtype.kind not in "iubf":
+        raise UnreadableFile(f"{source}: holds values of type {array.dtype}, expected integer labels.")
+    flat = array.reshape(-1, order="A")
+    converter = _Converter(flat.size, source, options)
+    for start in range(0, flat.size, 1 << 18):
+        converter.add(flat[start : start + (1 << 18)])
+    order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
+    return Voxels(converter.labels.reshape(array.shape, order=order), converter.notes())  # type: ignore[call-overload]
+
+
+def _read_integers(stream: ByteStream, count: int, dtype: np.dtype[Any], source: str) -> LabelArray:
+    values = np.empty(count, dtype=dtype)
+    buffer = values.view(np.uint8).data
+    filled = 0
+    for piece in pieces(stream, len(buffer)):
+        buffer[filled : filled + len(piece)] = piece
+        filled += len(piece)
+    _check_complete(filled, len(buffer), source)
+    if dtype.kind == "b":
+        return values.view(np.uint8)
+    if not dtype.isnative:
+        values.byteswap(inplace=True)
+        return values.view(dtype.newbyteorder("="))
+    return values
+
+
+def _read_reals(
+    stream: ByteStream,
+    count: int,
+    dtype: np.dtype[Any],
+    source: str,
+    options: ReadOptions,
+    slope: float,
+    intercept: float,
+) -> Voxels:
+    converter = _Converter(count, source, options)
+    carry = b""
+    total = count * dtype.itemsize
+    filled = 0
+    for piece in pieces(stream, total):
+        filled += len(piece)
+        data = carry + piece
+        whole = len(data) - len(data) % dtype.itemsize
+        carry = data[whole:]
+        values = np.frombuffer(data[:whole], dtype=dtype)
+        if (slope, intercept) != (1.0, 0.0):
+            values = values.astype(np.float64) * slope + intercept
+        converter.add(values)
+    _check_complete(filled, total, source)
+    return Voxels(converter.labels, converter.notes())
+
+
+def _check_complete(found: int, expected: int, source: str) -> None:
+    if found < expected:
+        raise UnreadableFile(
+            f"{source}: {expected} bytes of voxels expected by the header, {found} found. "
+            "The file is truncated: copy or write it again."
+        )
+
+
+class _Converter:
+    """Collects real values as integer labels, widening the array when a value does not fit. One use, one image."""
+
+    def __init__(self, count: int, source: str, options: ReadOptions) -> None:
+        self.labels: LabelArray = np.zeros(count, dtype=np.uint8)
+        self._source = source
+        self._options = options
+        self._filled = 0
+        self._rounded = 0
+        self._not_finite = 0
+
+    def add(self, values: npt.NDArray[Any]) -> None:
+        whole = self._whole_numbers(self._finite(values))
+        if whole.size:
+            self._widen(whole.min(), whole.max())
+        self.labels[self._filled : self._filled + whole.size] = whole
+        self._filled += whole.size
+
+    def _finite(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        if values.dtype.kind != "f":
+            return values
+        finite = np.isfinite(values)
+        if finite.all():
+            return values
+        self._not_finite += int(finite.size - np.count_nonzero(finite))
+        if self._options.nan == "refuse":
+            raise UnreadableFile(
+                f"{self._source}: holds voxels that are NaN or infinite, labels are whole numbers. "
+                'Clean the file, or pass nan="background" to count them as background.'
+            )
+        return np.where(finite, values, 0)
+
+    def _whole_numbers(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        threshold = self._options.threshold
+        if threshold is not None:
+            return (values >= threshold).view(np.uint8)
+        if values.dtype.kind != "f":
+            return values
+        rounded = np.rint(values)
+        off = np.abs(values - rounded)
+        worst = int(np.argmax(off)) if off.size else 0
+        if off.size and off[worst] > ROUNDING:
+            raise UnreadableFile(
+                f"{self._source}: holds the value {float(values[worst]):.6g}, labels are whole numbers. "
+                "If this is a probability map, pass threshold=0.5 to take it as a mask."
+            )
+        self._rounded += int(np.count_nonzero(off))
+        if rounded.size and np.abs(rounded).max() >= 2.0**63:
+            raise UnreadableFile(f"{self._source}: holds values beyond 64-bit integers; these are no labels.")
+        whole: npt.NDArray[Any] = rounded
+        return whole
+
+    def _widen(self, low: Any, high: Any) -> None:
+        for width in _WIDTHS[_WIDTHS.index(self.labels.dtype.type) :]:
+            limits = np.iinfo(width)
+            if limits.min <= int(low) and int(high) <= limits.max:
+                break
+        self.labels = self.labels.astype(width, copy=False)
+
+    def notes(self) -> tuple[str, ...]:
+        notes = []
+        if self._rounded:
+            notes.append(f"{self._rounded} voxels are not exactly whole numbers; they were rounded (by at most 1e-3)")
+        if self._not_finite:
+            notes.append(f"{self._not_finite} voxels are NaN or infinite; they were taken as background")
+        if self._options.threshold is not None:
+            notes.append(f"values of at least {self._options.threshold:g} were taken as the mask (label 1)")
+        return tuple(notes)

@@ -1,0 +1,371 @@
+"""Comparisons of models on the same cases: all pairs, with intervals, effect sizes and verdicts.
+
+The plain percentile comparison of segauge 0.2, `paired_significance()`, is in `published`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.stats.estimation import finite
+from segauge.stats.intervals import METHODS, Request
+from segauge.stats.matrix import ScoreMatrix, score_matrix
+from segauge.stats.multiplicity import CORRECTIONS, step_down
+from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks, wilcoxon
+from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
+from segauge.stats.scales import Scale
+
+#: Below this many cases an interval is printed, but no verdict: no method measured holds its level there.
+FEWEST_FOR_VERDICT = 10
+
+COMPARISON_METHODS = ("max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "sign-flip")
+
+Verdict = Literal["better", "worse", "equivalent", "undecided"]
+
+
+@dataclass(frozen=True)
+class PairResult:
+    """One pair of models.
+
+    Attributes:
+        a, b: the models.
+        n: cases that both have a score for.
+        delta: mean of a - b, in the metric's unit.
+        ci_low, ci_high: its interval, simultaneous over all pairs where the method is; None below 2 cases.
+        p_value: adjusted for all pairs; None where the method has none or there are too few cases.
+        effect_size: delta over the standard deviation of the differences; None where that is 0.
+        wins: share of cases where a is better, ties counting half.
+        verdict: of a against b: "better", "worse", "equivalent" (the interval lies within the margin), "undecided".
+        favored: the better model, or None.
+
+    """
+
+    a: str
+    b: str
+    n: int
+    delta: float
+    ci_low: float | None
+    ci_high: float | None
+    p_value: float | None
+    effect_size: float | None
+    wins: float
+    verdict: Verdict
+    favored: str | None
+
+    @property
+    def distinguishable(self) -> bool:
+        """True if one of the two is favored."""
+        return self.favored is not None
+
+    def __str__(self) -> str:
+        interval = "" if self.ci_low is None else f" [{self.ci_low:+.4f}, {self.ci_high:+.4f}]"
+        p = "" if self.p_value is None else f", p={self.p_value:.3g}"
+        return f"{self.a} - {self.b}: {self.delta:+.4f}{interval}{p}, n={self.n}: {self.verdict}"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All pairs of models, and the rules that made the verdicts."""
+
+    pairs: tuple[PairResult, ...]
+    models: tuple[str, ...]
+    method: str
+    correction: str
+    level: float
+    margin: float | None
+    n_resamples: int
+    seed: int
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, names: tuple[str, str]) -> PairResult:
+        """Return the pair (a, b), turned round if it was computed the other way."""
+        for pair in self.pairs:
+            if (pair.a, pair.b) == names:
+                return pair
+            if (pair.b, pair.a) == names:
+                return _turned(pair)
+        raise InvalidInput(f"No pair {names!r}; the models are {', '.join(self.models)}.")
+
+    def __str__(self) -> str:
+        head = f"{self.title}: {self.method}, correction {self.correction}, {100 * self.level:g} %".lstrip(": ")
+        return "\n".join([head, *map(str, self.pairs)])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON."""
+        return {
+            "title": self.title,
+            "method": self.method,
+            "correction": self.correction,
+            "level": self.level,
+            "margin": self.margin,
+            "n_resamples": self.n_resamples,
+            "seed": self.seed,
+            "notes": list(self.notes),
+            "pairs": [dict(vars(pair)) for pair in self.pairs],
+        }
+
+
+def _turned(pair: PairResult) -> PairResult:
+    verdict: dict[Verdict, Verdict] = {"better": "worse", "worse": "better"}
+    return PairResult(
+        a=pair.b,
+        b=pair.a,
+        n=pair.n,
+        delta=-pair.delta,
+        ci_low=None if pair.ci_high is None else -pair.ci_high,
+        ci_high=None if pair.ci_low is None else -pair.ci_low,
+        p_value=pair.p_value,
+        effect_size=None if pair.effect_size is None else -pair.effect_size,
+        wins=1.0 - pair.wins,
+        verdict=verdict.get(pair.verdict, pair.verdict),
+        favored=pair.favored,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class PairStatistics:
+    """Differences of all pairs of models and their resamples: what comparisons and rank sets are made of.
+
+    `statistics` and `resampled` are the absolute t statistics of the pairs, observed and per resample;
+    `model_shifts` are the models' resampled means minus their means, from the same resamples.
+    """
+
+    first: npt.NDArray[np.intp]
+    second: npt.NDArray[np.intp]
+    differences: Floats
+    sample: Sample
+    statistics: Floats
+    resampled: Floats
+    regularisation: float
+    model_shifts: Floats
+
+    @property
+    def errors(self) -> Floats:
+        """The regularised standard error of each mean difference."""
+        return self.sample.standard_errors + self.regularisation
+
+
+def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regularised: bool = True) -> PairStatistics:
+    """Resample the differences of all pairs of models.
+
+    d and se are the mean and standard error of a pair's differences, s0 the median se of all pairs (0 for two models,
+    or if not regularised); t = |d| / (se + s0), and per resample T = |d* - d| / (se* + s0). The regularisation s0 keeps
+    a pair with a tiny standard error (two nearly equal models that differ on one case) from ruling the maximum.
+    """
+    first, second = np.triu_indices(len(matrix.models), 1)
+    differences = matrix.values[:, first] - matrix.values[:, second]
+    sample = Sample.of(differences, matrix.cluster_numbers())
+    errors = sample.standard_errors
+    regularisation = float(np.median(errors)) if regularised and len(matrix.models) > 2 else 0.0
+    both = Sample.of(np.hstack([differences, matrix.values]), matrix.cluster_numbers())
+    shift, error = both.resampled(n_resamples, stream(seed, "cases"))
+    count = first.size
+    resampled = _ratio(np.abs(shift[:, :count]), error[:, :count] + regularisation)
+    statistics = _ratio(np.abs(sample.means), errors + regularisation)
+    return PairStatistics(
+        first,
+        second,
+        differences,
+        sample,
+        statistics,
+        np.asfortranarray(resampled),
+        regularisation,
+        shift[:, count:].copy(),
+    )
+
+
+def half_widths(critical: npt.ArrayLike, errors: Floats) -> Floats:
+    """Return critical value times standard error: 0 where the error is 0, whatever the critical value."""
+    with np.errstate(invalid="ignore"):
+        return np.where(errors > 0, np.asarray(critical) * errors, 0.0)
+
+
+def _ratio(shift: Floats, error: Floats) -> Floats:
+    """Return shift / error: 0 where both are 0, infinite where only the error is."""
+    ratio = np.divide(shift, error, out=np.zeros_like(shift), where=error > 0)
+    ratio[(error == 0) & (shift > 0)] = np.inf
+    return ratio
+
+
+def compare(
+    scores: Mapping[str, Any] | ScoreMatrix,
+    *,
+    method: str = "max-t",
+    correction: str | None = None,
+    level: float = 0.95,
+    margin: float | None = None,
+    higher_is_better: bool = True,
+    bounds: tuple[float, float] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    **selection: Any,
+) -> Comparison:
+    """Compare all pairs of models by the mean of their per-case differences.
+
+    Args:
+        scores: per model a mapping of case id to score, a score table, or scores in the same order of cases; or a
+            `ScoreMatrix`. Cases are paired by id.
+        method: "max-t": symmetric bootstrap-t intervals and p-values that hold for all pairs together (regularised
+            step-down maximum); with two models the plain symmetric bootstrap-t. "bootstrap-t": the same, pair by
+            pair. "percentile": percentile intervals. "t", "wilcoxon", "sign-flip": those tests.
+        correction: over the pairs: "holm", "bonferroni" or "none". "max-t" has its own, "step-down"; the others take
+            Holm unless told otherwise.
+        level: confidence level; a verdict needs p < 1 - level.
+        margin: differences within -margin to margin do not matter in practice: a pair whose interval lies within is
+            "equivalent".
+        higher_is_better: which way is better, where scores are plain values.
+        bounds: ends of the scale, where scores are plain values.
+        n_resamples: of the resampling methods.
+        seed: of the resampling methods.
+        **selection: `structure`, `metric`, `scale`, `policy`, `cases`, `cluster`, as in `score_matrix`.
+
+    """
+    require_level(level)
+    require_resamples(n_resamples)
+    _require_known(method, correction, margin)
+    matrix = comparable(scores, higher_is_better, bounds, selection)
+    if matrix.clusters is not None and method in ("wilcoxon", "sign-flip"):
+        raise InvalidInput(
+            f'method={method!r} takes cases for independent; with clusters use "max-t" or "bootstrap-t".'
+        )
+    resampled = n_resamples if method in ("max-t", "bootstrap-t") else 0
+    pairs = pair_statistics(matrix, resampled, seed, regularised=method == "max-t")
+    return compared(matrix, pairs, level, margin, n_resamples, seed, method=method, correction=correction)
+
+
+def compared(
+    matrix: ScoreMatrix,
+    pairs: PairStatistics,
+    level: float,
+    margin: float | None,
+    n_resamples: int,
+    seed: int,
+    *,
+    method: str = "max-t",
+    correction: str | None = None,
+) -> Comparison:
+    """Return the comparison of all pairs from their resampled statistics."""
+    chosen = "step-down" if method == "max-t" else correction or "holm"
+    tested = _tested(pairs, method, chosen, level, n_resamples, seed)
+    results = tuple(_pair_result(matrix, pairs, tested, k, level, margin) for k in range(pairs.first.size))
+    return Comparison(
+        results, matrix.models, method, chosen, level, margin, n_resamples, seed, matrix.title, matrix.notes
+    )
+
+
+def comparable(
+    scores: Mapping[str, Any] | ScoreMatrix,
+    higher_is_better: bool,
+    bounds: tuple[float, float] | None,
+    selection: Mapping[str, Any],
+) -> ScoreMatrix:
+    """Return the matrix of scores that have a mean: with failures that have no value, the ranks within each case."""
+    if isinstance(scores, Mapping) and selection.get("metric") is None and selection.get("scale") is None:
+        selection = {**selection, "scale": Scale(higher_is_better, bounds or (-np.inf, np.inf))}
+    matrix = score_matrix(scores, **selection).scored_cases()
+    if len(matrix.models) < 2:
+        raise InvalidInput(f"A comparison needs two models or more, got {len(matrix.models)}.")
+    empty = [name for name, column in zip(matrix.models, matrix.values.T, strict=True) if np.isnan(column).all()]
+    if empty:
+        raise InvalidInput(f"Without a single score, so not to be compared: {', '.join(empty)}.")
+    if not matrix.has_failures_without_value:
+        return matrix
+    ranked = matrix.as_ranks()
+    if not ranked.cases:
+        raise InvalidInput("There is no case that every model has a score or a failure for, so none to rank within.")
+    return ranked
+
+
+def _require_known(method: str, correction: str | None, margin: float | None) -> None:
+    if method not in COMPARISON_METHODS:
+        raise InvalidInput(f"No comparison method {method!r}; there are {', '.join(COMPARISON_METHODS)}.")
+    if correction is not None and correction not in CORRECTIONS:
+        raise InvalidInput(f"No correction {correction!r}; there are {', '.join(CORRECTIONS)}.")
+    if method == "max-t" and correction is not None:
+        raise InvalidInput('method="max-t" corrects for all pairs itself; leave correction out.')
+    if margin is not None and not margin > 0:
+        raise InvalidInput(f"Expected a positive margin in the metric's unit, got {margin!r}.")
+
+
+@dataclass(frozen=True, eq=False)
+class _Tested:
+    """Per pair: limits of the interval, adjusted p-values (None if the method has none), and the sign tested."""
+
+    low: Floats
+    high: Floats
+    p_values: Floats | None
+    direction: Floats
+
+
+def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n_resamples: int, seed: int) -> _Tested:
+    means, direction = pairs.sample.means, np.sign(pairs.sample.means)
+    if method == "max-t":
+        half = half_widths(np.quantile(pairs.resampled.max(axis=1), level, method="higher"), pairs.errors)
+        return _Tested(means - half, means + half, step_down(pairs.statistics, pairs.resampled), direction)
+    adjust = CORRECTIONS[correction]
+    # An interval has no step-down: with Holm or Bonferroni it is widened for the number of pairs.
+    each = level if correction == "none" else 1.0 - (1.0 - level) / pairs.first.size
+    if method == "bootstrap-t":
+        p = (1.0 + (pairs.resampled >= pairs.statistics).sum(axis=0)) / (len(pairs.resampled) + 1.0)
+        half = half_widths(np.quantile(pairs.resampled, each, axis=0, method="higher"), pairs.errors)
+        return _Tested(means - half, means + half, adjust(p), direction)
+    request = Request(each, (-np.inf, np.inf), n_resamples, stream(seed, "cases"))
+    low, high = METHODS["percentile" if method == "percentile" else "t"].function(pairs.sample, request)
+    if method == "percentile":
+        return _Tested(low, high, None, direction)
+    if method == "wilcoxon":
+        # Wilcoxon speaks of the side with the larger ranks, which need not be that of the mean.
+        direction = np.sign([signed_ranks(column).excess for column in pairs.differences.T])
+        return _Tested(low, high, adjust(wilcoxon(pairs.differences)), direction)
+    flipped = method == "sign-flip"
+    p = sign_flip(pairs.differences, n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample)
+    return _Tested(low, high, adjust(p), direction)
+
+
+def _pair_result(
+    matrix: ScoreMatrix, pairs: PairStatistics, tested: _Tested, k: int, level: float, margin: float | None
+) -> PairResult:
+    a, b = matrix.models[pairs.first[k]], matrix.models[pairs.second[k]]
+    column = pairs.differences[:, k]
+    kept = column[np.isfinite(column)]
+    has_interval = pairs.sample.units[k] > 1
+    delta = float(pairs.sample.means[k]) if kept.size else 0.0
+    low, high = (finite(tested.low[k]), finite(tested.high[k])) if has_interval else (None, None)
+    p_value = float(tested.p_values[k]) if has_interval and tested.p_values is not None else None
+    deviation = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
+    better = kept if matrix.scale.higher_is_better else -kept
+    verdict: Verdict = "undecided"
+    if low is not None and high is not None and pairs.sample.units[k] >= FEWEST_FOR_VERDICT:
+        sign = tested.direction[k] if matrix.scale.higher_is_better else -tested.direction[k]
+        verdict = _verdict(sign, low, high, p_value, level, margin)
+    return PairResult(
+        a=a,
+        b=b,
+        n=int(kept.size),
+        delta=delta,
+        ci_low=low,
+        ci_high=high,
+        p_value=p_value,
+        effect_size=delta / deviation if deviation > 0 else None,
+        wins=float(((better > 0) + 0.5 * (better == 0)).mean()) if kept.size else 0.5,
+        verdict=verdict,
+        favored={"better": a, "worse": b}.get(verdict),
+    )
+
+
+def _verdict(
+    sign: float, low: float, high: float, p_value: float | None, level: float, margin: float | None
+) -> Verdict:
+    if margin is not None and -margin < low and high < margin:
+        return "equivalent"
+    apart = not low <= 0.0 <= high if p_value is None else p_value < 1.0 - level
+    if not apart or sign == 0:
+        return "undecided"
+    return "better" if sign > 0 else "worse"

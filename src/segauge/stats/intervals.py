@@ -1,0 +1,206 @@
+"""Confidence intervals of a mean or median: one function per method, all columns at once, and one catalog of them.
+
+Each function takes a `Sample` of columns and returns the lower and the upper limits. Which of them hold what they
+promise on real scores is measured in `benchmarks/coverage`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from segauge.errors import InvalidInput
+from segauge.stats.resampling import Floats, Sample, fixed_point
+
+Limits = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What an interval method is told besides the data: level, bounds of the scale, and its random stream."""
+
+    level: float
+    bounds: tuple[float, float]
+    n_resamples: int
+    rng: np.random.Generator
+
+    @property
+    def tail(self) -> float:
+        """The probability left out on each side."""
+        return (1.0 - self.level) / 2.0
+
+
+@dataclass(frozen=True)
+class IntervalMethod:
+    """The facts of one method: how it is called, what it is, what it needs."""
+
+    key: str
+    name: str
+    statistic: str
+    needs_bounds: bool
+    is_random: bool
+    definition: str
+    function: Callable[[Sample, Request], Limits]
+
+
+def percentile(sample: Sample, request: Request) -> Limits:
+    """Quantiles of the resampled means."""
+    shifts = sample.shifts(request.n_resamples, request.rng)
+    low, high = np.quantile(shifts, [request.tail, 1.0 - request.tail], axis=0)
+    return sample.means + low, sample.means + high
+
+
+def basic(sample: Sample, request: Request) -> Limits:
+    """Percentile interval, reflected at the mean."""
+    low, high = percentile(sample, request)
+    return 2.0 * sample.means - high, 2.0 * sample.means - low
+
+
+def bca(sample: Sample, request: Request) -> Limits:
+    """Percentile interval corrected for bias and skewness (Efron 1987)."""
+    from scipy.special import ndtr, ndtri
+
+    shifts = sample.shifts(request.n_resamples, request.rng)
+    below = (shifts < 0).mean(axis=0) + (shifts == 0).mean(axis=0) / 2.0
+    bias = ndtri(np.clip(below, 1e-9, 1.0 - 1e-9))
+    deviations = sample.deviations
+    spread = (deviations**2).sum(axis=0)
+    skew = np.divide((deviations**3).sum(axis=0), 6.0 * spread**1.5, out=np.zeros_like(spread), where=spread > 0)
+    limits = []
+    for probability in (request.tail, 1.0 - request.tail):
+        z = bias + ndtri(probability)
+        level = ndtr(bias + z / (1.0 - skew * z))
+        limits.append(_quantile_per_column(shifts, level))
+    return sample.means + limits[0], sample.means + limits[1]
+
+
+def bootstrap_t(sample: Sample, request: Request) -> Limits:
+    """Quantiles of the resampled t statistics, turned back into limits of the mean (Hall 1988)."""
+    shift, error = sample.resampled(request.n_resamples, request.rng)
+    t = studentised(shift, error)
+    high = np.quantile(t, 1.0 - request.tail, axis=0, method="higher")
+    low = np.quantile(t, request.tail, axis=0, method="lower")
+    spread = sample.standard_errors
+    return sample.means - _product(high, spread), sample.means - _product(low, spread)
+
+
+def student_t(sample: Sample, request: Request) -> Limits:
+    """Mean -+ t quantile times standard error."""
+    from scipy.special import stdtrit
+
+    half = stdtrit(sample.units - 1.0, 1.0 - request.tail) * sample.standard_errors
+    return sample.means - half, sample.means + half
+
+
+def jeffreys(sample: Sample, request: Request) -> Limits:
+    """Beta quantiles with the first two moments of a Bayesian bootstrap that adds half a case at each end of the scale.
+
+    y = (x - L) / (U - L); W = n + 1; m = (sum y + 1/2) / W; q = (sum y^2 + 1/2) / W; v = (q - m^2) / (W + 1);
+    c = m (1 - m) / v - 1; limits = quantiles of Beta(m c, (1 - m) c), widened to hold the sample mean. Exactly the
+    Jeffreys binomial interval for values that are all L or U. The half cases say that n cases without a failure do
+    not rule failures out. Of clustered cases the effective number is used (Korn & Graubard 1998).
+    """
+    from scipy.special import betaincinv
+
+    lower, upper = request.bounds
+    width = upper - lower
+    mean = np.clip((sample.means - lower) / width, 0.0, 1.0)
+    raw_square = sample.squares / sample.n
+    square = np.clip((raw_square - 2.0 * lower * sample.means + lower**2) / width**2, mean**2, mean)
+    n = _effective_n(sample, square - mean**2, width)
+    weight = n + 1.0
+    m = (n * mean + 0.5) / weight
+    q = (n * square + 0.5) / weight
+    v = (q - m**2) / (weight + 1.0)
+    c = m * (1.0 - m) / v - 1.0
+    low = np.minimum(betaincinv(m * c, (1.0 - m) * c, request.tail), mean)
+    high = np.maximum(betaincinv(m * c, (1.0 - m) * c, 1.0 - request.tail), mean)
+    return lower + width * low, lower + width * high
+
+
+def _effective_n(sample: Sample, variance: Floats, width: float) -> Floats:
+    """How many independent cases are worth as much as these, given how alike the cases of one patient are."""
+    from scipy.special import stdtrit
+
+    n, units = sample.n, sample.units
+    if (n == units).all():
+        return n
+    independent = variance * width**2 / np.maximum(n - 1.0, 1.0)
+    design = np.divide(sample.standard_errors**2, independent, out=np.ones_like(independent), where=independent > 0)
+    few_units = (stdtrit(n - 1.0, 0.975) / stdtrit(np.maximum(units - 1.0, 1.0), 0.975)) ** 2
+    return np.maximum(n / np.maximum(design, 1.0) * few_units, 1.0)
+
+
+def gaffke(sample: Sample, request: Request) -> Limits:
+    """Quantiles of Dirichlet-weighted means with one more case at the end of the scale (Gaffke 2005): conservative."""
+    if (sample.sizes != 1.0).any():
+        raise InvalidInput(
+            'ci="gaffke" needs one value per case and no clusters; use ci="jeffreys" or ci="percentile".'
+        )
+    lower, upper = request.bounds
+    # Whole-number weights, as in every resample: the weighted sums are exact and do not depend on threads.
+    weights = np.rint(request.rng.standard_exponential((request.n_resamples, len(sample.sums) + 1)) * 2.0**10)
+    whole, unit = fixed_point(sample.sums, int(weights.sum(axis=1).max()))
+    total = (weights[:, 1:] @ whole) * unit
+    share = weights.sum(axis=1, keepdims=True)
+    low = np.quantile((total + weights[:, :1] * lower) / share, request.tail, axis=0)
+    high = np.quantile((total + weights[:, :1] * upper) / share, 1.0 - request.tail, axis=0)
+    return low, high
+
+
+def order_statistic(sample: Sample, request: Request) -> Limits:
+    """Exact interval of the median: the two order statistics that hold it with at least the level (sign test).
+
+    With fewer than 6 cases no order statistic reaches 95 %: the limit is then the end of the scale.
+    """
+    if (sample.sizes != 1.0).any():
+        raise InvalidInput(
+            'The exact interval of a median needs independent cases; use statistic="mean" with cluster=.'
+        )
+    from scipy.special import bdtr
+
+    ordered = np.sort(sample.sums, axis=0)
+    n = len(ordered)
+    outside = bdtr(np.arange(n // 2 + 1, dtype=np.float64), n, 0.5)
+    rank = int(np.searchsorted(outside, request.tail, side="right"))
+    if rank == 0:
+        shape = ordered.shape[1]
+        return np.full(shape, request.bounds[0]), np.full(shape, request.bounds[1])
+    return ordered[rank - 1], ordered[n - rank]
+
+
+def studentised(shift: Floats, error: Floats) -> Floats:
+    """Return shift / error; where the error is 0, the shift's sign times infinity, and 0 where both are 0."""
+    t = np.divide(shift, error, out=np.zeros_like(shift), where=error > 0)
+    flat = (error == 0) & (shift != 0)
+    t[flat] = np.copysign(np.inf, shift[flat])
+    return t
+
+
+def _product(t: Floats, error: Floats) -> Floats:
+    """Return t * error, and 0 where the error is 0 however large t is."""
+    return np.multiply(t, error, out=np.zeros_like(t), where=error > 0)
+
+
+def _quantile_per_column(values: Floats, levels: Floats) -> Floats:
+    """Return the quantile of each column at that column's own level."""
+    return np.array([np.quantile(column, level) for column, level in zip(values.T, levels, strict=True)])
+
+
+METHODS: dict[str, IntervalMethod] = {
+    method.key: method
+    for method in (
+        IntervalMethod("percentile", "percentile bootstrap", "mean", False, True, percentile.__doc__ or "", percentile),
+        IntervalMethod("basic", "basic bootstrap", "mean", False, True, basic.__doc__ or "", basic),
+        IntervalMethod("bca", "BCa bootstrap", "mean", False, True, bca.__doc__ or "", bca),
+        IntervalMethod("bootstrap-t", "bootstrap-t", "mean", False, True, bootstrap_t.__doc__ or "", bootstrap_t),
+        IntervalMethod("t", "Student t", "mean", False, False, student_t.__doc__ or "", student_t),
+        IntervalMethod("jeffreys", "calibrated bootstrap", "mean", True, False, jeffreys.__doc__ or "", jeffreys),
+        IntervalMethod("gaffke", "Gaffke", "mean", True, True, gaffke.__doc__ or "", gaffke),
+        IntervalMethod(
+            "exact", "order statistics", "median", False, False, order_statistic.__doc__ or "", order_statistic
+        ),
+    )
+}

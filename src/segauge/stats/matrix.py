@@ -1,0 +1,275 @@
+"""ScoreMatrix: the scores of several models on the same cases, for one structure and one metric.
+
+The one form that comparisons and rankings work on. Cases are paired by their id, never by their position in a list.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.scores import ScoreTable, Status
+from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve
+from segauge.stats.resampling import Floats
+from segauge.stats.scales import Scale, scale_of
+
+#: Note of a matrix whose scores are ranks.
+RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
+
+CasePolicy = Literal["same", "common", "failed"]
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreMatrix:
+    """Scores of models on cases.
+
+    Attributes:
+        cases, models: names of rows and columns.
+        values: (cases, models); NaN is left out, infinity is a failure without a value.
+        scale: which way is better, and the ends of the scale.
+        columns: per model what was left out and what failed.
+        clusters: per case the patient it belongs to, or None.
+        failures: (cases, models), True where the model failed; without it, what has no value or the scale's worst.
+        title: what was scored: "liver dice".
+        notes: rules that made these values, for the result to print.
+
+    """
+
+    cases: tuple[str, ...]
+    models: tuple[str, ...]
+    values: Floats
+    scale: Scale = field(default_factory=Scale)
+    columns: Mapping[str, Resolved] = field(default_factory=dict)
+    clusters: tuple[str, ...] | None = None
+    failures: npt.NDArray[np.bool_] | None = None
+    title: str = ""
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        values = np.array(self.values, dtype=np.float64)
+        if values.shape != (len(self.cases), len(self.models)):
+            raise InvalidInput(
+                f"Scores of {len(self.cases)} cases and {len(self.models)} models cannot have the shape {values.shape}."
+            )
+        for names, what in ((self.cases, "case"), (self.models, "model")):
+            _require_unique(names, what)
+        if self.clusters is not None and len(self.clusters) != len(self.cases):
+            raise InvalidInput(f"{len(self.cases)} cases, but {len(self.clusters)} cluster labels.")
+        values.setflags(write=False)
+        object.__setattr__(self, "values", values)
+
+    @property
+    def has_failures_without_value(self) -> bool:
+        """True if some failure has no value, so that no mean exists."""
+        return bool(np.isinf(self.values).any())
+
+    @property
+    def failed(self) -> npt.NDArray[np.bool_]:
+        """(cases, models): True where the model failed: by its status, without a value, or at the scale's worst."""
+        told = np.zeros(self.values.shape, dtype=bool) if self.failures is None else self.failures
+        return told | np.isinf(self.values) | ((self.values == self.scale.worst) if self.failures is None else False)
+
+    @property
+    def better(self) -> Floats:
+        """The values with the sign that makes higher better."""
+        return self.values if self.scale.higher_is_better else -self.values
+
+    def scored_cases(self) -> ScoreMatrix:
+        """Return the matrix without the cases where no model has a score."""
+        return self.select(np.asarray(~np.isnan(self.values).all(axis=1)))
+
+    def complete_cases(self) -> ScoreMatrix:
+        """Return the matrix with only the cases where every model has a score."""
+        return self.select(np.asarray(~np.isnan(self.values).any(axis=1)))
+
+    def select(self, rows: npt.NDArray[np.bool_]) -> ScoreMatrix:
+        """Return the matrix with the chosen cases."""
+        if rows.all():
+            return self
+        positions = np.flatnonzero(rows)
+        return replace(
+            self,
+            cases=tuple(self.cases[i] for i in positions),
+            values=self.values[positions],
+            clusters=None if self.clusters is None else tuple(self.clusters[i] for i in positions),
+            failures=None if self.failures is None else self.failures[positions],
+        )
+
+    def as_ranks(self) -> ScoreMatrix:
+        """Return each case's ranks among the models (1 is best, ties share the mean rank); failures rank last.
+
+        Only of the cases where every model has a score or a failure: a rank among fewer models is another thing.
+        """
+        kept = self.complete_cases()
+        ranks = average_ranks(np.where(np.isinf(kept.values), -np.inf, kept.better))
+        return replace(
+            kept,
+            values=ranks,
+            failures=kept.failed,
+            scale=Scale(False, (1.0, float(len(self.models)))),
+            notes=(*self.notes, RANKED_WITHIN_CASES),
+        )
+
+    def cluster_numbers(self) -> npt.NDArray[np.intp] | None:
+        """Return the number of each case's cluster, counted from 0, or None."""
+        return None if self.clusters is None else np.unique(self.clusters, return_inverse=True)[1]
+
+
+def levelled(values: Floats) -> Floats:
+    """Round to 12 figures of the largest value, so that means that differ by rounding only are ties."""
+    finite = np.abs(values[np.isfinite(values)])
+    largest = float(finite.max(initial=0.0))
+    if largest == 0.0:
+        return values
+    unit = 10.0 ** (math.ceil(math.log10(largest)) - 12)
+    return np.asarray(np.rint(values / unit))
+
+
+def average_ranks(better: Floats) -> Floats:
+    """Return the ranks along the last axis: 1 for the highest, ties share the mean of their ranks."""
+    ranks = np.ones_like(better)
+    for j in range(better.shape[-1]):
+        column = better[..., j : j + 1]
+        ranks += (column > better) + 0.5 * (column == better)
+    return ranks - 0.5
+
+
+def score_matrix(
+    scores: Mapping[str, ScoreTable] | Mapping[str, Mapping[str, float]] | Mapping[str, npt.ArrayLike] | ScoreMatrix,
+    *,
+    structure: str | None = None,
+    metric: str | None = None,
+    scale: Scale | None = None,
+    policy: MissingPolicy = AUTO,
+    cases: CasePolicy = "same",
+    cluster: Mapping[str, str] | None = None,
+) -> ScoreMatrix:
+    """Return the scores of several models, paired by case.
+
+    Args:
+        scores: per model a score table (then `structure` and `metric` choose the column), a mapping of case id to
+            value, or plain values in the same order of cases for every model.
+        structure: of a score table; may be left out where the tables have only one.
+        metric: of a score table; may be left out where the tables have only one.
+        scale: which way is better and the bounds; known for the usual metrics.
+        policy: what failed and absent cases count as.
+        cases: if the models were not scored on the same cases: "same" refuses, "common" keeps the cases that all
+            have, "failed" keeps all and counts a missing one as a failure of that model.
+        cluster: patient of each case id.
+
+    """
+    if isinstance(scores, ScoreMatrix):
+        return scores
+    if not scores:
+        raise InvalidInput("Expected the scores of at least one model, got none.")
+    tables = {str(name): _as_table(given, metric) for name, given in scores.items()}
+    structure = _only(structure, [t.structures for t in tables.values()], "structure")
+    metric = _only(metric, [t.metrics for t in tables.values()], "metric")
+    scale = scale or scale_of(metric)
+    ids, note = _agreed_cases(tables, cases)
+    lacking = _without_structure(tables.values(), structure)
+    columns = {
+        name: resolve(_on(table, ids, structure, metric, lacking), structure, metric, scale=scale, policy=policy)
+        for name, table in tables.items()
+    }
+    return ScoreMatrix(
+        ids,
+        tuple(tables),
+        np.column_stack([column.values for column in columns.values()]),
+        scale,
+        columns,
+        None if cluster is None else tuple(cluster.get(case, case) for case in ids),
+        np.column_stack([_failures(column, scale) for column in columns.values()]),
+        f"{structure} {metric}".strip(),
+        (str(policy.for_scale(scale)), note) if note else (str(policy.for_scale(scale)),),
+    )
+
+
+def _failures(column: Resolved, scale: Scale) -> npt.NDArray[np.bool_]:
+    worst: npt.NDArray[np.bool_] = column.values == scale.worst
+    return worst if column.is_failure is None else worst | column.is_failure
+
+
+def _as_table(given: Any, metric: str | None) -> ScoreTable:
+    """Turn values into a table with one structure; NaN is then absent, infinity a failure."""
+    if isinstance(given, ScoreTable):
+        return given
+    if isinstance(given, Mapping):
+        ids, values = [str(case) for case in given], np.array(list(given.values()), dtype=np.float64)
+    else:
+        values = np.asarray(given, dtype=np.float64).ravel()
+        ids = [f"{i + 1:0{len(str(values.size))}d}" for i in range(values.size)]
+    states = np.empty((values.size, 1), dtype=object)
+    states[:, 0] = [_state(value) for value in values]
+    cells = np.where(np.isfinite(values), values, np.nan).reshape(-1, 1, 1)
+    return ScoreTable(tuple(ids), ("",), (metric or "",), cells, states)
+
+
+def _state(value: float) -> Status:
+    return Status.FAILED if math.isinf(value) else Status.ABSENT if math.isnan(value) else Status.PRESENT
+
+
+def _only(name: str | None, choices: Sequence[tuple[str, ...]], what: str) -> str:
+    if all(names == ("",) for names in choices):
+        return ""
+    if name is not None:
+        return name
+    names = set(choices[0]).intersection(*choices[1:])
+    if len(names) != 1:
+        raise InvalidInput(f"Say which {what}: the tables have {', '.join(sorted(names)) or 'none in common'}.")
+    return names.pop()
+
+
+def _agreed_cases(tables: Mapping[str, ScoreTable], cases: CasePolicy) -> tuple[tuple[str, ...], str]:
+    sets = {name: set(table.cases) for name, table in tables.items()}
+    union, common = set().union(*sets.values()), set.intersection(*sets.values())
+    if union == common:
+        return tuple(sorted(union)), ""
+    short = {name: len(union - have) for name, have in sets.items() if union - have}
+    words = ", ".join(f"{name} lacks {count}" for name, count in short.items())
+    if cases == "common":
+        return tuple(sorted(common)), f"on the {len(common)} of {len(union)} cases that every model has"
+    if cases == "failed":
+        return tuple(sorted(union)), f"a case that a model lacks counts as its failure ({words})"
+    raise InvalidInput(
+        f"The models were not scored on the same cases: of {len(union)}, {words}. Pass cases='common' to compare them "
+        "on the cases that all have, or cases='failed' to count a missing case as a failure of that model."
+    )
+
+
+def _without_structure(tables: Iterable[ScoreTable], structure: str) -> frozenset[str]:
+    """Return the cases whose ground truth lacks the structure, as far as any table says so."""
+    lacking: set[str] = set()
+    for table in tables:
+        states = table.status[:, table.structures.index(structure)]
+        lacking.update(case for case, state in zip(table.cases, states, strict=True) if state in _NOT_IN_GT)
+    return frozenset(lacking)
+
+
+_NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
+
+
+def _on(table: ScoreTable, ids: tuple[str, ...], structure: str, metric: str, lacking: frozenset[str]) -> ScoreTable:
+    """Return one column on exactly these cases.
+
+    A case that the table lacks is a missing prediction, or absent where the ground truth has nothing to predict.
+    """
+    rows = {case: i for i, case in enumerate(table.cases)}
+    places = np.array([rows.get(case, -1) for case in ids], dtype=np.intp)
+    values = table.column(structure, metric)[places].copy()
+    status = table.status[places, table.structures.index(structure)].copy()
+    for k in np.flatnonzero(places < 0):
+        values[k], status[k] = np.nan, Status.ABSENT if ids[k] in lacking else Status.PREDICTION_MISSING
+    return ScoreTable(ids, (structure,), (metric,), values.reshape(-1, 1, 1), status.reshape(-1, 1))
+
+
+def _require_unique(names: Sequence[str], what: str) -> None:
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise InvalidInput(f"The {what} {twice!r} stands twice; every {what} needs a name of its own.")

@@ -1,0 +1,192 @@
+"""Cases without a number: what each of them counts as, by named policies, in every result.
+
+A structure may be missed, spurious, absent, its prediction missing, unreadable or refused. None of these is dropped
+silently: a case either counts (at the scale's worst value, at a penalty, or behind all others) or is left out and
+counted by its reason.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.scores import ScoreTable, Status
+from segauge.stats.estimation import Estimate, estimate
+from segauge.stats.resampling import Floats
+from segauge.stats.scales import Scale, scale_of
+
+FailedPolicy = Literal["auto", "worst", "penalty", "last", "exclude"]
+AbsentPolicy = Literal["exclude", "perfect"]
+
+
+@dataclass(frozen=True)
+class MissingPolicy:
+    """What a case without a number counts as.
+
+    Attributes:
+        failed: for missed, spurious, missing, unreadable and refused cases. "worst": the worst value of a bounded
+            scale (0 for Dice and NSD). "penalty": a finite value given in `penalty`, such as the image diagonal in
+            mm, on scales without a worst value ("worst" on the others).
+            "last": no value, but behind every case that has one wherever cases are ranked. "exclude": left out and
+            counted, as in segauge 0.2 (a model then gains by failing on its hardest cases). "auto": "worst" on a
+            bounded scale, "penalty" where one is given, otherwise "last".
+        absent: for cases where neither mask has the structure. "exclude": left out and counted; "perfect": the best
+            value of the scale.
+        penalty: one value for all cases, or one per case id.
+
+    """
+
+    failed: FailedPolicy = "auto"
+    absent: AbsentPolicy = "exclude"
+    penalty: float | Mapping[str, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.failed not in ("auto", "worst", "penalty", "last", "exclude"):
+            raise InvalidInput(f"No policy failed={self.failed!r}; there are auto, worst, penalty, last, exclude.")
+        if self.absent not in ("exclude", "perfect"):
+            raise InvalidInput(f"No policy absent={self.absent!r}; there are exclude, perfect.")
+        if self.failed == "penalty" and self.penalty is None:
+            raise InvalidInput(
+                'failed="penalty" needs penalty=, such as the image diagonal in mm (one, or per case id).'
+            )
+
+    def for_scale(self, scale: Scale) -> MissingPolicy:
+        """Return this policy with "auto" decided for a scale."""
+        if self.failed == "worst" and not math.isfinite(scale.worst):
+            raise InvalidInput('failed="worst" needs a scale with a worst value; use "penalty", "last" or "exclude".')
+        if self.absent == "perfect" and not math.isfinite(scale.best):
+            raise InvalidInput('absent="perfect" needs a scale with a best value; use absent="exclude".')
+        bounded = math.isfinite(scale.worst)
+        # A penalty is in the unit of a distance; a bounded scale has a worst value of its own.
+        if self.failed not in ("auto", "penalty") or (self.failed == "penalty" and not bounded):
+            return self
+        return replace(self, failed="worst" if bounded else "last" if self.penalty is None else "penalty")
+
+    def __str__(self) -> str:
+        return f"failed={self.failed}, absent={self.absent}"
+
+
+AUTO = MissingPolicy()
+
+_FAILURES = frozenset(status for status in Status if status.is_failure)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """One column after a policy: NaN is left out, infinity is a failure without a value.
+
+    `is_failure` marks the cases that failed and stay in. By status: `excluded` counts the cases left out, `failed` the
+    failures that have a value (the worst one, or a penalty), `behind` those that have none and stand behind all others.
+    """
+
+    values: Floats
+    excluded: Mapping[str, int] = field(default_factory=dict)
+    failed: Mapping[str, int] = field(default_factory=dict)
+    behind: Mapping[str, int] = field(default_factory=dict)
+    policy: MissingPolicy = AUTO
+    is_failure: npt.NDArray[np.bool_] | None = None
+
+
+def resolve(
+    table: ScoreTable, structure: str, metric: str, *, scale: Scale | None = None, policy: MissingPolicy = AUTO
+) -> Resolved:
+    """Return the values of one structure and metric with the policy applied to every case without a number."""
+    scale = scale or scale_of(metric)
+    decided = policy.for_scale(scale)
+    column = table.column(structure, metric)
+    states = table.status[:, table.structures.index(structure)]
+    failures = np.array([state in _FAILURES for state in states], dtype=bool)
+    absent = np.array([state == Status.ABSENT for state in states], dtype=bool)
+    values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
+    for i in np.flatnonzero(failures & np.isnan(values)):
+        values[i] = _failure_value(table.cases[i], decided, scale)
+    return Resolved(
+        values,
+        excluded=_by_reason(states, np.isnan(values)),
+        failed=_by_reason(states, failures & np.isfinite(values)),
+        behind=_by_reason(states, np.isinf(values)),
+        policy=decided,
+        is_failure=failures & ~np.isnan(values),
+    )
+
+
+def _failure_value(case: str, policy: MissingPolicy, scale: Scale) -> float:
+    if policy.failed == "worst":
+        return scale.worst
+    if policy.failed == "last":
+        return math.inf
+    if policy.failed == "exclude":
+        return math.nan
+    if not isinstance(policy.penalty, Mapping):
+        return float(policy.penalty or 0.0)
+    if case not in policy.penalty:
+        raise InvalidInput(f"The penalty names no value for the failed case {case!r}.")
+    return float(policy.penalty[case])
+
+
+def _by_reason(states: npt.NDArray[np.object_], chosen: npt.NDArray[np.bool_]) -> dict[str, int]:
+    found = Counter(state for state, is_chosen in zip(states, chosen, strict=True) if is_chosen)
+    return {_reason(status): found[status] for status in Status if found[status]}
+
+
+def _reason(status: Status) -> str:
+    return "without a value" if status == Status.PRESENT else status.value
+
+
+def summarise(
+    table: ScoreTable,
+    *,
+    scales: Mapping[str, Scale] | None = None,
+    policy: MissingPolicy = AUTO,
+    ci: str = "auto",
+    level: float = 0.95,
+    cluster: Mapping[str, str] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, dict[str, Estimate]]:
+    """Return the estimate of every structure and metric of a table, with what it leaves out and what failed.
+
+    `cluster` names the patient of each case id; cases of one patient are then not taken for independent ones.
+    """
+    patients = None if cluster is None else [cluster.get(case, case) for case in table.cases]
+    summary: dict[str, dict[str, Estimate]] = {}
+    for structure in table.structures:
+        summary[structure] = {}
+        for metric in table.metrics:
+            scale = (scales or {}).get(metric) or scale_of(metric)
+            column = resolve(table, structure, metric, scale=scale, policy=policy)
+            summary[structure][metric] = estimate_resolved(
+                column, scale, ci=ci, level=level, cluster=patients, n_resamples=n_resamples, seed=seed,
+                name=f"{structure}/{metric}",
+            )  # fmt: skip
+    return summary
+
+
+def estimate_resolved(
+    column: Resolved,
+    scale: Scale,
+    *,
+    ci: str = "auto",
+    level: float = 0.95,
+    cluster: Sequence[object] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    name: str = "",
+) -> Estimate:
+    """Return the estimate of a resolved column; failures without a value are left out by their reason, and counted."""
+    result = estimate(
+        column.values, bounds=scale.bounds, ci=ci, level=level, cluster=cluster, n_resamples=n_resamples, seed=seed,
+        name=name, unit=scale.unit,
+    )  # fmt: skip
+    # What stays behind a value is left out of a mean: "6.1 mm over 17 of 20, 3 missed".
+    decided = replace(column.policy, failed="exclude") if column.behind else column.policy
+    return replace(
+        result, excluded={**column.excluded, **column.behind}, failed=dict(column.failed), policy=str(decided)
+    )

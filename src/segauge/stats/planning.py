@@ -1,0 +1,196 @@
+"""How many cases: for an interval of a given width, to separate two models, and what the data at hand could show.
+
+Paired t power. A pilot's standard deviation is itself uncertain: plans take its upper 80 % limit, so that a planned
+power of 80 % comes out as 80 % on real scores and not as 60 %.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from segauge.errors import InvalidInput
+from segauge.stats.comparison import comparable
+from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.resampling import require_level
+
+#: More cases than anybody has: beyond it the answer is "not with any test set".
+MOST_CASES = 10_000_000
+
+
+def upper_sd(sd: float, n: int, *, assurance: float = 0.8) -> float:
+    """Return the upper limit of a standard deviation estimated from n cases: sd * sqrt((n - 1) / chi2 quantile)."""
+    from scipy.special import chdtri
+
+    if n < 2:
+        raise InvalidInput(f"A standard deviation needs a pilot of 2 cases or more, got {n}.")
+    return float(sd * math.sqrt((n - 1) / chdtri(n - 1, assurance)))
+
+
+def paired_power(difference: float, sd: float, n: int, *, level: float = 0.95) -> float:
+    """Return the probability that a paired t test of n cases finds a true mean difference.
+
+    `sd` is that of the per-case differences.
+    """
+    from scipy.special import nctdtr, stdtrit
+
+    require_level(level)
+    if n < 2:
+        return 0.0
+    if sd <= 0:
+        return 1.0 if difference else 1.0 - level
+    shift = abs(difference) / sd * math.sqrt(n)
+    critical = float(stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0))
+    upper = 1.0 - float(nctdtr(n - 1, shift, critical))
+    lower = float(nctdtr(n - 1, shift, -critical)) if shift < 30 else 0.0
+    return min(upper + (lower if math.isfinite(lower) else 0.0), 1.0)
+
+
+def cases_to_separate(
+    difference: float, sd: float, *, power: float = 0.8, level: float = 0.95, pilot_n: int | None = None
+) -> int | None:
+    """Return how many cases a paired t test needs to find a mean difference with the given power.
+
+    With `pilot_n` the standard deviation counts as estimated from so many cases, and its upper 80 % limit is used.
+    None where no realistic number is enough (ten million, or a difference of 0).
+    """
+    _require_share(power, "power")
+    if difference == 0:
+        return None
+    spread = sd if pilot_n is None else upper_sd(sd, pilot_n)
+    return _smallest(lambda n: paired_power(difference, spread, n, level=level) >= power)
+
+
+def detectable_difference(n: int, sd: float, *, power: float = 0.8, level: float = 0.95) -> float | None:
+    """Return the smallest true mean difference that a paired t test of n cases finds with the given power."""
+    _require_share(power, "power")
+    if n < 2:
+        return None
+    low, high = 0.0, 100.0 * sd / math.sqrt(n) if sd > 0 else 0.0
+    while high > 0 and paired_power(high, sd, n, level=level) < power:
+        high *= 2.0
+    for _ in range(60):
+        middle = (low + high) / 2.0
+        low, high = (low, middle) if paired_power(middle, sd, n, level=level) >= power else (middle, high)
+    return high
+
+
+def cases_for_half_width(
+    half_width: float, sd: float, *, level: float = 0.95, pilot_n: int | None = None
+) -> int | None:
+    """Return how many cases make the interval of a mean as narrow as mean -+ half_width (Student's t)."""
+    from scipy.special import stdtrit
+
+    require_level(level)
+    if not half_width > 0:
+        raise InvalidInput(f"Expected a positive half width in the metric's unit, got {half_width!r}.")
+    spread = sd if pilot_n is None else upper_sd(sd, pilot_n)
+    tail = 1.0 - (1.0 - level) / 2.0
+    return _smallest(lambda n: float(stdtrit(n - 1, tail)) * spread / math.sqrt(n) <= half_width)
+
+
+def _smallest(enough: Any) -> int | None:
+    """Return the smallest n of 2 or more for which a monotone condition holds, up to MOST_CASES."""
+    high = 2
+    while not enough(high):
+        high *= 2
+        if high > MOST_CASES:
+            return None
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def _require_share(value: float, what: str) -> None:
+    if not 0.0 < value < 1.0:
+        raise InvalidInput(f"Expected a {what} between 0 and 1, such as 0.8, got {value!r}.")
+
+
+@dataclass(frozen=True)
+class PairPlan:
+    """One pair of models: what was seen, what these cases could have shown, and how many would separate them.
+
+    Attributes:
+        a, b: the models.
+        n: cases at hand.
+        difference: mean of a - b that was seen.
+        sd: standard deviation of the per-case differences.
+        power: of these n cases, were the seen difference the true one.
+        detectable: smallest difference that n cases find with the wanted power.
+        cases_needed: for the wanted difference (the seen one if none was given); None if no realistic number is.
+
+    """
+
+    a: str
+    b: str
+    n: int
+    difference: float
+    sd: float
+    power: float
+    detectable: float | None
+    cases_needed: int | None
+
+    @property
+    def more_cases(self) -> int | None:
+        """How many cases to add to those at hand; 0 if there are enough."""
+        return None if self.cases_needed is None else max(self.cases_needed - self.n, 0)
+
+
+def plan_pairs(
+    scores: Mapping[str, Any] | ScoreMatrix,
+    *,
+    difference: float | None = None,
+    power: float = 0.8,
+    level: float = 0.95,
+    neighbours_only: bool = True,
+    higher_is_better: bool = True,
+    **selection: Any,
+) -> tuple[PairPlan, ...]:
+    """Plan a test set from the scores of models on a pilot: per pair what it could show, and what it would take.
+
+    Args:
+        scores: as in `compare`.
+        difference: the true difference to plan for; the seen one of each pair if left out.
+        power: wanted.
+        level: of the test.
+        neighbours_only: only pairs next to each other in the order of the means, best first.
+        higher_is_better: which way is better, where scores are plain values.
+        **selection: `structure`, `metric`, `scale`, `policy`, `cases`, as in `score_matrix`.
+
+    """
+    matrix = comparable(scores, higher_is_better, None, selection)
+    order = np.argsort(-np.nanmean(matrix.better, axis=0), kind="stable")
+    pairs = list(pairwise(order))
+    if not neighbours_only:
+        pairs = [(order[i], order[j]) for i in range(order.size) for j in range(i + 1, order.size)]
+    return tuple(_pair_plan(matrix, int(a), int(b), difference, power, level) for a, b in pairs)
+
+
+def _pair_plan(matrix: ScoreMatrix, a: int, b: int, difference: float | None, power: float, level: float) -> PairPlan:
+    differences = matrix.values[:, a] - matrix.values[:, b]
+    differences = differences[np.isfinite(differences)]
+    n = differences.size
+    if n < 2:
+        raise InvalidInput(
+            f"{matrix.models[a]} and {matrix.models[b]} have {n} cases in common; a plan needs 2 or more."
+        )
+    seen, sd = float(differences.mean()), float(differences.std(ddof=1))
+    target = seen if difference is None else difference
+    needed = cases_to_separate(target, sd, power=power, level=level, pilot_n=n) if sd > 0 else (2 if target else None)
+    return PairPlan(
+        matrix.models[a],
+        matrix.models[b],
+        n,
+        seen,
+        sd,
+        paired_power(seen, sd, n, level=level),
+        detectable_difference(n, sd, power=power, level=level),
+        needed,
+    )

@@ -1,0 +1,102 @@
+"""Ranking schemes: different ways to turn per-case scores into one order of the models, and how far orders agree.
+
+Each scheme takes a `ScoreMatrix` and returns one rank per model: 1 is best, ties share the mean of their ranks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
+from segauge.stats.multiplicity import holm
+from segauge.stats.paired_tests import one_sided_wilcoxon
+from segauge.stats.resampling import Floats
+
+
+@dataclass(frozen=True)
+class RankingScheme:
+    """The facts of one scheme."""
+
+    key: str
+    definition: str
+    needs_values: bool
+    function: Callable[[ScoreMatrix], Floats]
+
+
+def by_mean(matrix: ScoreMatrix) -> Floats:
+    """Rank by the mean score (aggregate, then rank)."""
+    return average_ranks(levelled(np.nanmean(matrix.better, axis=0)))
+
+
+def by_median(matrix: ScoreMatrix) -> Floats:
+    """Rank by the median score (aggregate, then rank); a failure without a value is worse than any value."""
+    return average_ranks(np.nanmedian(_failures_worst(matrix), axis=0))
+
+
+def by_mean_rank(matrix: ScoreMatrix) -> Floats:
+    """Rank the models within each case, failures last, then rank by the mean of these ranks.
+
+    Without a case that every model has, all tie.
+    """
+    ranks = matrix.as_ranks().values
+    return average_ranks(levelled(-ranks.sum(axis=0) / max(len(ranks), 1)))
+
+
+def by_tests_won(matrix: ScoreMatrix) -> Floats:
+    """Rank by how many models each one beats: one-sided Wilcoxon signed-rank tests, Holm over all of them, 5 %.
+
+    Normal approximation with continuity correction, as in challengeR's test-then-rank.
+    """
+    better = _failures_worst(matrix)
+    first, second = np.triu_indices(len(matrix.models), 1)
+    with np.errstate(invalid="ignore"):
+        differences = better[:, first] - better[:, second]
+    # Two failures are a tie; a failure against a value counts as the largest difference of all.
+    differences[(better[:, first] == better[:, second])] = 0.0
+    finite = np.abs(differences[np.isfinite(differences)])
+    largest = 2.0 * float(finite.max(initial=1.0))
+    differences = np.clip(differences, -largest, largest)
+    significant = holm(np.concatenate(one_sided_wilcoxon(differences))) < 0.05
+    winners = np.concatenate([first, second])[significant]
+    return average_ranks(np.bincount(winners, minlength=len(matrix.models)).astype(np.float64))
+
+
+def by_failures(matrix: ScoreMatrix) -> Floats:
+    """Rank by the share of failed cases, fewest first."""
+    return average_ranks(-failure_shares(matrix))
+
+
+def failure_shares(matrix: ScoreMatrix) -> Floats:
+    """Return per model the share of its cases that failed."""
+    scored = ~np.isnan(matrix.values)
+    return np.asarray((matrix.failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
+
+
+def _failures_worst(matrix: ScoreMatrix) -> Floats:
+    return np.where(np.isinf(matrix.values), -np.inf, matrix.better)
+
+
+SCHEMES: dict[str, RankingScheme] = {
+    scheme.key: scheme
+    for scheme in (
+        RankingScheme("mean", by_mean.__doc__ or "", True, by_mean),
+        RankingScheme("median", by_median.__doc__ or "", False, by_median),
+        RankingScheme("rank-then-mean", by_mean_rank.__doc__ or "", False, by_mean_rank),
+        RankingScheme("test-then-rank", by_tests_won.__doc__ or "", False, by_tests_won),
+        RankingScheme("failures", by_failures.__doc__ or "", False, by_failures),
+    )
+}
+
+
+def kendall_tau(ranks: Floats, others: Floats) -> Floats:
+    """Return Kendall's tau-b between one ranking and each row of others: 1 same order, -1 reversed; NaN if all tie."""
+    first, second = np.triu_indices(ranks.size, 1)
+    one = np.sign(ranks[first] - ranks[second])
+    rows = np.atleast_2d(others)
+    many = np.sign(rows[:, first] - rows[:, second])
+    agreement = np.einsum("ij,j->i", many, one)
+    scale = np.sqrt(np.count_nonzero(many, axis=1) * float(np.count_nonzero(one)))
+    return np.asarray(np.divide(agreement, scale, out=np.full(len(rows), np.nan), where=scale > 0))

@@ -1,0 +1,364 @@
+"""Groups of cases: estimates per group, gaps between groups, the worst group, and whether models react differently.
+
+Everything is corrected for the number of groups looked at. Small groups are named, not estimated; their mean is
+available shrunk towards the others.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.stats.comparison import half_widths
+from segauge.stats.estimation import Estimate, estimate, finite
+from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.multiplicity import step_down
+from segauge.stats.resampling import BLOCK, Floats, Sample, fixed_point, require_level, require_resamples, stream
+from segauge.stats.scales import Scale
+
+Labels = Sequence[str | None]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One group: its size, its estimate (None below the minimum), and its mean drawn towards the others'."""
+
+    name: str
+    n: int
+    estimate: Estimate | None
+    shrunken: float | None
+
+
+@dataclass(frozen=True)
+class Gap:
+    """The difference of two groups' means (a - b), with an interval and p-value that hold for all pairs of groups."""
+
+    a: str
+    b: str
+    delta: float
+    ci_low: float | None
+    ci_high: float | None
+    p_value: float
+
+
+@dataclass(frozen=True)
+class SubgroupReport:
+    """Groups of cases of one model.
+
+    Attributes:
+        groups: in the order of their names; those below `minimum` cases have no estimate.
+        gaps: all pairs of groups that have one.
+        worst: name of the group with the worst mean, None without groups.
+        worst_bound: the limit that its mean does not pass, corrected for the choice among all groups: a lower limit
+            where higher is better, otherwise an upper one.
+        unlabelled: cases without a group.
+        overlapping: True if a case may be in several groups; gaps then resample all cases together.
+
+    """
+
+    groups: tuple[Group, ...]
+    gaps: tuple[Gap, ...]
+    worst: str | None
+    worst_bound: float | None
+    unlabelled: int
+    overlapping: bool
+    minimum: int
+    level: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON."""
+        return {
+            **{key: getattr(self, key) for key in ("worst", "worst_bound", "unlabelled", "overlapping")},
+            "minimum": self.minimum,
+            "level": self.level,
+            "groups": [
+                {**vars(group), "estimate": None if group.estimate is None else group.estimate.to_dict()}
+                for group in self.groups
+            ],
+            "gaps": [dict(vars(gap)) for gap in self.gaps],
+        }
+
+
+def binned(values: Sequence[object], edges: Sequence[float]) -> list[str | None]:
+    """Return the group of each number by declared edges: "under 18", "18 to <30", ..., "90 and over".
+
+    What is not a number (missing, text) has no group.
+    """
+    limits = [float(edge) for edge in edges]
+    if not limits or limits != sorted(set(limits)):
+        raise InvalidInput(f"Expected edges in ascending order, such as [18, 40, 65], got {list(edges)!r}.")
+    inner = [f"{low:g} to <{high:g}" for low, high in pairwise(limits)]
+    names = [f"under {limits[0]:g}", *inner, f"{limits[-1]:g} and over"]
+    numbers = [_number(value) for value in values]
+    return [None if x is None else names[int(np.searchsorted(limits, x, side="right"))] for x in numbers]
+
+
+def _number(value: object) -> float | None:
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def estimate_groups(
+    values: npt.ArrayLike,
+    groups: Labels | Mapping[str, Sequence[bool]],
+    *,
+    bounds: tuple[float, float] | None = None,
+    higher_is_better: bool = True,
+    ci: str = "auto",
+    level: float = 0.95,
+    minimum: int = 5,
+    cluster: Sequence[object] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+    name: str = "",
+) -> SubgroupReport:
+    """Return the estimates of groups of cases and the gaps between them.
+
+    Args:
+        values: one score per case; NaN is left out.
+        groups: one label per case (None: no group), or per group a mask of its cases (a case may be in several).
+        bounds: ends of the scale.
+        higher_is_better: which way is better, to find the worst group.
+        ci: interval method, as in `estimate`.
+        level: of intervals; those of the gaps hold for all pairs together.
+        minimum: groups with fewer cases are named but not estimated.
+        cluster: one label per case; cases of one label (patient) are resampled together.
+        n_resamples: of the gaps.
+        seed: of the gaps.
+        name: whose scores these are.
+
+    """
+    require_level(level)
+    require_resamples(n_resamples)
+    data = np.asarray(values, dtype=np.float64).ravel()
+    masks = _masks(groups, data)
+    large = {key: mask for key, mask in masks.items() if mask.sum() >= max(minimum, 2)}
+    options: dict[str, Any] = {"bounds": bounds, "ci": ci, "n_resamples": n_resamples, "seed": seed}
+    shrunk = _shrunken(data, {key: mask for key, mask in masks.items() if mask.any()})
+    found = tuple(
+        Group(
+            key,
+            int(mask.sum()),
+            _estimate(data, mask, cluster, level=level, name=f"{name}/{key}", **options) if key in large else None,
+            shrunk.get(key),
+        )
+        for key, mask in masks.items()
+    )
+    labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(data.size, dtype=bool)
+    overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
+    worst, bound = _worst(data, large, cluster, higher_is_better, level, options)
+    return SubgroupReport(
+        found,
+        _gaps(data, large, cluster, overlapping, level, n_resamples, seed),
+        worst,
+        bound,
+        int((~labelled & np.isfinite(data)).sum()),
+        overlapping,
+        minimum,
+        level,
+    )
+
+
+def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[str, npt.NDArray[np.bool_]]:
+    if not isinstance(groups, Mapping):
+        labels = list(groups)
+        groups = {key: [label == key for label in labels] for key in sorted({x for x in labels if x is not None})}
+        if len(labels) != data.size:
+            raise InvalidInput(f"Expected one group label per case: {data.size} cases, {len(labels)} labels.")
+    masks = {str(key): np.asarray(mask, dtype=bool) for key, mask in groups.items()}
+    for key, mask in masks.items():
+        if mask.shape != data.shape:
+            raise InvalidInput(f"The group {key!r} has a mask of {mask.size} cases, but there are {data.size}.")
+    return {key: mask & np.isfinite(data) for key, mask in masks.items()}
+
+
+def _estimate(data: Floats, mask: npt.NDArray[np.bool_], cluster: Sequence[object] | None, **options: Any) -> Estimate:
+    labels = None if cluster is None else [cluster[i] for i in np.flatnonzero(mask).tolist()]
+    return estimate(data[mask], cluster=labels, **options)
+
+
+def _worst(
+    data: Floats,
+    masks: Mapping[str, npt.NDArray[np.bool_]],
+    cluster: Sequence[object] | None,
+    higher_is_better: bool,
+    level: float,
+    options: Mapping[str, Any],
+) -> tuple[str | None, float | None]:
+    if not masks:
+        return None, None
+    sign = 1.0 if higher_is_better else -1.0
+    worst = min(masks, key=lambda key: sign * data[masks[key]].mean())
+    # One-sided, and any of the groups might have come out worst: level 1 - (1 - level) / groups on that side.
+    corrected = 1.0 - 2.0 * (1.0 - level) / len(masks)
+    found = _estimate(data, masks[worst], cluster, level=max(corrected, 0.5), name=f"worst/{worst}", **options)
+    return worst, found.ci_low if higher_is_better else found.ci_high
+
+
+def _gaps(
+    data: Floats,
+    masks: Mapping[str, npt.NDArray[np.bool_]],
+    cluster: Sequence[object] | None,
+    overlapping: bool,
+    level: float,
+    n_resamples: int,
+    seed: int,
+) -> tuple[Gap, ...]:
+    """Regularised max-t over all pairs of groups; groups without a case or patient in common keep their sizes."""
+    if len(masks) < 2:
+        return ()
+    names = list(masks)
+    used = np.any(list(masks.values()), axis=0)
+    columns = np.column_stack([np.where(mask, data, np.nan)[used] for mask in masks.values()])
+    labels = None if cluster is None else [str(cluster[i]) for i in np.flatnonzero(used).tolist()]
+    sample = Sample.of(columns, None if labels is None else np.unique(labels, return_inverse=True)[1])
+    members = np.broadcast_to(sample.sizes > 0, sample.sums.shape)
+    disjoint = not overlapping and bool((members.sum(axis=1) <= 1).all())
+    strata = [np.flatnonzero(column) for column in members.T] if disjoint else None
+    shift, error = sample.resampled(n_resamples, stream(seed, "groups"), strata)
+    first, second = np.triu_indices(len(names), 1)
+    delta, spread = sample.means[first] - sample.means[second], _joint(sample.standard_errors, first, second)
+    extra = float(np.median(spread)) if len(names) > 2 else 0.0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        resampled = np.abs(shift[:, first] - shift[:, second]) / (_joint(error, first, second) + extra)
+        observed = np.abs(delta) / (spread + extra)
+    # 0 / 0: two groups without any spread and without a difference.
+    resampled, observed = np.nan_to_num(resampled, posinf=np.inf), np.nan_to_num(observed, posinf=np.inf)
+    half = half_widths(np.quantile(resampled.max(axis=1), level, method="higher"), spread + extra)
+    p = step_down(observed, resampled)
+    return tuple(
+        Gap(names[a], names[b], float(delta[k]), finite(delta[k] - half[k]), finite(delta[k] + half[k]), float(p[k]))
+        for k, (a, b) in enumerate(zip(first, second, strict=True))
+    )
+
+
+def _joint(errors: Floats, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
+    return np.sqrt(errors[..., first] ** 2 + errors[..., second] ** 2)
+
+
+def _shrunken(data: Floats, masks: Mapping[str, npt.NDArray[np.bool_]]) -> dict[str, float]:
+    """Return the empirical-Bayes means: each is drawn to the common mean as far as its size cannot hold it apart.
+
+    Within-group variance pooled over the groups, variance between groups by DerSimonian and Laird.
+    """
+    sizes = np.array([mask.sum() for mask in masks.values()], dtype=np.float64)
+    means = np.array([data[mask].mean() for mask in masks.values()])
+    if sizes.size < 2 or sizes.sum() <= sizes.size:
+        return dict(zip(masks, map(float, means), strict=True))
+    within = sum(((data[mask] - data[mask].mean()) ** 2).sum() for mask in masks.values()) / (sizes.sum() - sizes.size)
+    if within == 0:
+        return dict(zip(masks, map(float, means), strict=True))
+    weights = sizes / within
+    common = (weights * means).sum() / weights.sum()
+    excess = (weights * (means - common) ** 2).sum() - (sizes.size - 1)
+    between = max(excess / (weights.sum() - (weights**2).sum() / weights.sum()), 0.0)
+    precision = 1.0 / (between + 1.0 / weights)
+    centre = (precision * means).sum() / precision.sum()
+    keep = between / (between + 1.0 / weights)
+    return dict(zip(masks, map(float, centre + keep * (means - centre)), strict=True))
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Do models react differently to the groups? A permutation test over all models and groups.
+
+    Attributes:
+        p_value: of no interaction at all, corrected for all models and groups; None if it cannot be tested.
+        strongest: the model and group with the largest deviation, or None.
+        deviations: per (model, group) how much better the model is in the group than elsewhere, compared with the
+            average model; positive is better.
+
+    """
+
+    p_value: float | None
+    strongest: tuple[str, str] | None
+    deviations: Mapping[tuple[str, str], float]
+
+
+def group_interaction(
+    scores: ScoreMatrix | Mapping[str, npt.ArrayLike],
+    groups: Labels,
+    *,
+    minimum: int = 5,
+    n_permutations: int = 2000,
+    seed: int = 0,
+) -> Interaction:
+    """Test whether the differences between models depend on the group.
+
+    A case's mean over the models is taken off its scores, which leaves how each model does compared with the others.
+    For every model and group the studentised difference between the group and all other cases is computed; the
+    largest is compared with those under permuted group labels. Only cases that every model has a score for.
+
+    Args:
+        scores: of all models on the same cases.
+        groups: one label per case; None is left out.
+        minimum: groups with fewer cases are left out.
+        n_permutations: of the labels.
+        seed: of the permutations.
+
+    """
+    require_resamples(n_permutations)
+    matrix = scores if isinstance(scores, ScoreMatrix) else _plain_matrix(scores)
+    if len(groups) != len(matrix.cases):
+        raise InvalidInput(f"Expected one group label per case: {len(matrix.cases)} cases, {len(groups)} labels.")
+    usable = np.isfinite(matrix.values).all(axis=1) & np.array([label is not None for label in groups])
+    values, labels = matrix.better[usable], np.array([str(x) for x in groups])[usable]
+    names, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
+    tested = [g for g in range(names.size) if sizes[g] >= max(minimum, 2) and labels.size - sizes[g] >= max(minimum, 2)]
+    if len(matrix.models) < 2 or not tested:
+        return Interaction(None, None, {})
+    residuals = values - values.mean(axis=1, keepdims=True)
+    residuals = residuals - residuals.mean(axis=0)
+    observed, deviation = _welch(residuals, codes[None, :], tested)
+    rng, largest = stream(seed, "interaction"), []
+    for start in range(0, n_permutations, BLOCK):
+        rows = min(BLOCK, n_permutations - start)
+        permuted = rng.permuted(np.tile(codes, (rows, 1)), axis=1)
+        largest.append(np.abs(_welch(residuals, permuted, tested)[0]).max(axis=(1, 2)))
+    strongest = np.abs(observed[0]).max()
+    p = (1.0 + (np.concatenate(largest) >= strongest).sum()) / (n_permutations + 1.0)
+    group, model = np.unravel_index(np.abs(observed[0]).argmax(), observed[0].shape)
+    named = {
+        (matrix.models[m], str(names[g])): float(deviation[0, k, m])
+        for k, g in enumerate(tested)
+        for m in range(len(matrix.models))
+    }
+    return Interaction(float(p), (matrix.models[int(model)], str(names[tested[int(group)]])), named)
+
+
+def _plain_matrix(scores: Mapping[str, npt.ArrayLike]) -> ScoreMatrix:
+    values = np.column_stack([np.asarray(column, dtype=np.float64).ravel() for column in scores.values()])
+    return ScoreMatrix(tuple(map(str, range(len(values)))), tuple(scores), values, Scale())
+
+
+def _welch(residuals: Floats, codes: npt.NDArray[np.intp], tested: Sequence[int]) -> tuple[Floats, Floats]:
+    """Return, per row of codes, tested group and model, Welch's t of the group against the rest, and the difference."""
+    n, models = residuals.shape
+    both = np.hstack([residuals, residuals**2])
+    whole, unit = fixed_point(both, n)
+    total = whole.sum(axis=0) * unit
+    statistics, differences = [], []
+    for group in tested:
+        member = (codes == group).astype(np.float64)
+        size = member.sum(axis=1, keepdims=True)
+        inside = (member @ whole) * unit
+        parts = []
+        for sums, count in ((inside, size), (total - inside, n - size)):
+            mean = sums[:, :models] / count
+            variance = np.maximum(sums[:, models:] / count - mean**2, 0.0) / (count - 1.0)
+            parts.append((mean, variance))
+        difference = parts[0][0] - parts[1][0]
+        error = np.sqrt(parts[0][1] + parts[1][1])
+        statistics.append(np.divide(difference, error, out=np.zeros_like(difference), where=error > 1e-12))
+        differences.append(difference)
+    return np.stack(statistics, axis=1), np.stack(differences, axis=1)

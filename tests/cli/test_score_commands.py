@@ -1,0 +1,221 @@
+"""The commands on score tables: what they print, and their exit codes."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from segauge.cli import COMMANDS, main
+from segauge.io.tables import write_scores
+from segauge.scores import ScoreTable, Status
+
+RNG = np.random.default_rng(4)
+EASY = RNG.beta(8, 2, 30)
+
+
+def table(values, missed=()):
+    cases = tuple(f"c{i:02d}" for i in range(len(values)))
+    values = np.array(values, dtype=float)
+    status = np.array([[Status.PRESENT]] * len(cases), dtype=object)
+    for i in missed:
+        status[i, 0], values[i] = Status.MISSED, 0.0
+    return ScoreTable(cases, ("liver",), ("dice",), values.reshape(-1, 1, 1), status)
+
+
+@pytest.fixture
+def scores(tmp_path):
+    tables = {
+        "good": table(EASY),
+        "bad": table(EASY - 0.1),
+        "same": table(EASY + RNG.normal(0, 0.001, 30).clip(-0.01, 0)),
+    }
+    return write_scores(tables, tmp_path / "scores.json")
+
+
+def version(tmp_path, name, values, missed=()):
+    return str(write_scores({"model": table(values, missed)}, tmp_path / name))
+
+
+def run(capsys, *arguments):
+    code = main([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def test_rank_prints_places_and_writes_everything(capsys, tmp_path, scores):
+    code, out, _ = run(capsys, "rank", scores, "--json", tmp_path / "rank.json", "--n-resamples", 500, "--pairs")
+    assert code == 0
+    assert "liver dice, 30 cases" in out
+    assert "A model's place is 1 +" in out
+    written = json.loads((tmp_path / "rank.json").read_text())
+    assert written["tasks"]["liver"]["models"][-1]["name"] == "bad"
+
+
+def test_rank_from_a_plain_csv_in_one_command(capsys, tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text(
+        "model,case,dice\n" + "".join(f"{m},{i},{v}\n" for m, v in (("a", 0.9), ("b", 0.5)) for i in range(12))
+    )
+    code, out, _ = run(capsys, "rank", path, "--n-resamples", 500)
+    assert code == 0
+    assert out.index(" a ") < out.index(" b ")
+
+
+def test_several_structures_get_an_average(capsys, tmp_path):
+    path = tmp_path / "scores_dice.csv"
+    rows = [f"{m},{i},{v + RNG.normal(0, 0.02):.4f},{v:.3f}" for m, v in (("a", 0.8), ("b", 0.7)) for i in range(12)]
+    path.write_text("model,case,liver,spleen\n" + "\n".join(rows) + "\n")
+    code, out, _ = run(capsys, "rank", path, "--n-resamples", 500)
+    assert code == 0
+    assert "liver dice, 12 cases" in out
+    assert "average, 12 cases" in out
+
+
+def test_a_refused_file_says_how_to_repair_it(capsys, tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text("model,case,dice\na,1,0.5\na,2,0.5\nb,1,0.5\n")
+    code, _, err = run(capsys, "rank", path)
+    assert code == 1
+    assert "choose cases = keep, common or failed" in err
+
+
+def test_an_unknown_metric_needs_a_direction(capsys, tmp_path):
+    path = tmp_path / "scores.csv"
+    path.write_text(
+        "model,case,metric,value\n" + "".join(f"{m},{i},zeal,{i + k}\n" for k, m in enumerate("ab") for i in range(12))
+    )
+    code, _, err = run(capsys, "rank", path)
+    assert code == 1
+    assert "zeal" in err
+    code, out, _ = run(capsys, "rank", path, "--higher-is-better", "no", "--n-resamples", 500)
+    assert code == 0
+    assert out.index(" a ") < out.index(" b ")
+
+
+def test_diff_passes_what_did_not_get_worse(capsys, tmp_path):
+    before = version(tmp_path, "a.json", EASY)
+    after = version(tmp_path, "b.json", np.clip(EASY + 0.02, 0, 1))
+    code, out, _ = run(capsys, "diff", before, after, "--n-resamples", 500)
+    assert code == 0
+    assert "no regression" in out
+    assert "better" in out
+
+
+def test_diff_fails_on_a_regression_unless_within_the_margin(capsys, tmp_path):
+    before = version(tmp_path, "a.json", EASY)
+    after = version(tmp_path, "b.json", EASY - 0.005)
+    arguments = ("diff", before, after, "--n-resamples", 500)
+    assert run(capsys, *arguments)[0] == 6
+    assert run(capsys, *arguments, "--margin", "dice=0.001")[0] == 6
+    code, out, _ = run(capsys, *arguments, "--margin", "dice=0.01")
+    assert code == 0
+    assert "equivalent" in out
+
+
+def test_diff_fails_on_new_failures_and_names_them(capsys, tmp_path):
+    before = version(tmp_path, "a.json", EASY, missed=[3])
+    after = version(tmp_path, "b.json", EASY, missed=[7])
+    arguments = ("diff", before, after, "--n-resamples", 500, "--json", tmp_path / "d.json")
+    code, out, _ = run(capsys, *arguments)
+    assert code == 6
+    assert "1: c07" in out
+    assert json.loads((tmp_path / "d.json").read_text())["changes"][0]["recovered"] == ["c03"]
+    assert run(capsys, *arguments, "--allowed-failures", 1)[0] == 0
+
+
+def test_diff_counts_a_case_that_vanished_as_a_failure(capsys, tmp_path):
+    before = version(tmp_path, "a.json", EASY)
+    after = version(tmp_path, "b.json", EASY[:-1])
+    assert run(capsys, "diff", before, after, "--n-resamples", 500)[0] == 6
+
+
+def test_diff_asks_which_model(capsys, tmp_path, scores):
+    code, _, err = run(capsys, "diff", scores, scores)
+    assert code == 1
+    assert "--model" in err
+    assert run(capsys, "diff", scores, scores, "--model", "good", "--n-resamples", 500)[0] == 0
+
+
+def test_plan_from_scores_and_from_numbers(capsys, scores):
+    code, out, _ = run(capsys, "plan", scores)
+    assert code == 0
+    assert "cases needed" in out
+    code, out, _ = run(capsys, "plan", "--sd", 0.1, "--n", 20, "--half-width", 0.02, "--difference", 0.01)
+    assert code == 0
+    assert "136 cases make the 95 % interval" in out
+    assert "1090 cases find a difference of 0.01" in out
+    assert run(capsys, "plan")[0] == 1
+
+
+@pytest.fixture
+def metadata(tmp_path):
+    path = tmp_path / "meta.csv"
+    rows = [f"c{i:02d};{20 + 2 * i};{'F' if i % 2 else 'M'};p{i // 2}" for i in range(30)]
+    path.write_text("\ufeffimage_id;age;sex;patient\n" + "\n".join(rows) + "\n", encoding="utf-8")
+    return path
+
+
+def test_groups_from_metadata(capsys, tmp_path, scores, metadata):
+    common = ("groups", scores, "--metadata", metadata, "--n-resamples", 500)
+    code, out, _ = run(capsys, *common, "--by", "sex", "--json", tmp_path / "g.json")
+    assert code == 0
+    assert "liver dice by sex" in out
+    assert set(json.loads((tmp_path / "g.json").read_text())["liver"]["models"]) == {"good", "bad", "same"}
+    code, out, _ = run(capsys, *common, "--by", "age", "--edges", "40,60", "--cluster", "patient")
+    assert code == 0
+    assert "40 to <60" in out
+    assert run(capsys, *common, "--by", "shoe size")[0] == 1
+    assert run(capsys, "groups", scores, "--by", "sex")[0] == 1
+
+
+def test_rank_by_patients(capsys, tmp_path, scores, metadata):
+    arguments = ("rank", scores, "--metadata", metadata, "--cluster", "patient", "--n-resamples", 500)
+    code, _, _ = run(capsys, *arguments, "--json", tmp_path / "r.json")
+    assert code == 0
+    assert json.loads((tmp_path / "r.json").read_text())["tasks"]["liver"]["models"][0]["score"]["n_clusters"] == 15
+    assert run(capsys, "rank", scores, "--cluster", "patient")[0] == 1
+
+
+def test_metadata_with_a_case_twice_is_refused(capsys, scores, metadata):
+    metadata.write_text(metadata.read_text() + "c00;1;F;p0\n")
+    code, _, err = run(capsys, "groups", scores, "--metadata", metadata, "--by", "sex")
+    assert code == 1
+    assert "'c00' stands twice" in err
+
+
+def test_import_writes_what_it_read(capsys, tmp_path, scores):
+    code, out, _ = run(capsys, "import", scores, "-o", tmp_path / "out.csv", "--to", "challenger")
+    assert code == 0
+    assert "audit: nothing to remark" in out
+    assert (tmp_path / "out.csv").read_text().startswith("Task,Case,Algorithm,MetricValue\nliver,c00,good,")
+
+
+def test_models_can_be_named_on_the_command_line(capsys, tmp_path):
+    csv_a, csv_b = tmp_path / "a.csv", tmp_path / "b.csv"
+    csv_a.write_text("case,liver\n" + "".join(f"{i},{v}\n" for i, v in enumerate(EASY)))
+    csv_b.write_text("case,liver\n" + "".join(f"{i},{v - 0.1}\n" for i, v in enumerate(EASY)))
+    code, out, _ = run(capsys, "rank", f"first={csv_a}", f"second={csv_b}", "--metric", "dice", "--n-resamples", 500)
+    assert code == 0, out
+    assert "first" in out
+    assert run(capsys, "rank", f"first={csv_a}", csv_b)[0] == 1
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_and_its_exit_codes(capsys, command):
+    with pytest.raises(SystemExit) as stop:
+        main([command.removesuffix("_scores"), "--help"])
+    assert stop.value.code == 0
+    assert "Exit codes:" in " ".join(capsys.readouterr().out.split())
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from segauge.cli import main\n"
+        "try: main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print([m for m in ('scipy', 'pandas', 'rich', 'pyarrow', 'nibabel') if m in sys.modules])"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert found.splitlines()[-1] == "[]"

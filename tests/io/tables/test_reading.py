@@ -1,0 +1,275 @@
+"""Readers on small files written here: every format, every problem, and the way out of it."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.io.tables import FORMATS, Repairs, read_scores, write_scores
+from segauge.scores import Status
+
+
+def write(path, text):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+WIDE = "name,liver,spleen\nc1,0.9,0.8\nc2,0,\nc3,0.7,0.6\n"
+
+
+def touchstone(tmp_path, **models):
+    for name, text in models.items():
+        write(tmp_path / name / "dsc.csv", text)
+    return tmp_path
+
+
+def test_touchstone_folders(tmp_path):
+    found = read_scores(touchstone(tmp_path, a=WIDE, b=WIDE))
+    assert found.formats == ("touchstone",)
+    assert list(found.tables) == ["a", "b"]
+    table = found.tables["a"]
+    assert table["c1", "liver", "dice"].value == 0.9
+    assert table["c2", "liver", "dice"].status == Status.MISSED
+    assert table["c2", "spleen", "dice"].status == Status.ABSENT
+    assert found.audit.is_clean
+
+
+def test_empty_cells_that_disagree_are_refused_or_repaired(tmp_path):
+    folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c3,0.7,0.6", "c3,0.7,"))
+    with pytest.raises(InvalidInput, match=r"1 cells are empty.*spleen of c3 for b.*failed or absent"):
+        read_scores(folder)
+    failed = read_scores(folder, repairs=Repairs(empty="failed"))
+    assert failed.tables["b"]["c3", "spleen", "dice"].status == Status.PREDICTION_MISSING
+    assert not failed.audit.is_clean
+    absent = read_scores(folder, repairs=Repairs(empty="absent"))
+    assert {absent.tables[m]["c3", "spleen", "dice"].status for m in "ab"} == {Status.ABSENT}
+
+
+def test_zeros_where_all_others_are_empty_are_seen(tmp_path):
+    """Thirty-four of them were in an earlier Touchstone release."""
+    folder = touchstone(tmp_path, a=WIDE, b=WIDE, c=WIDE.replace("c2,0,", "c2,0,0"))
+    with pytest.raises(InvalidInput, match="2 cells are empty"):
+        read_scores(folder)
+
+
+def test_unequal_cases_are_refused_or_repaired(tmp_path):
+    folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c1,0.9,0.8\n", ""))
+    with pytest.raises(InvalidInput, match=r"of 3, b lacks 1.*keep, common or failed"):
+        read_scores(folder)
+    assert {len(t) for t in read_scores(folder, repairs=Repairs(cases="common")).tables.values()} == {2}
+    kept = read_scores(folder, repairs=Repairs(cases="keep")).tables
+    assert (len(kept["a"]), len(kept["b"])) == (3, 2)
+    failed = read_scores(folder, repairs=Repairs(cases="failed")).tables["b"]
+    assert failed["c1", "liver", "dice"].status == Status.PREDICTION_MISSING
+
+
+def test_a_lacking_case_is_no_failure_where_the_structure_is_absent(tmp_path):
+    folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c2,0,\n", ""))
+    table = read_scores(folder, repairs=Repairs(cases="failed")).tables["b"]
+    assert table["c2", "liver", "dice"].status == Status.PREDICTION_MISSING
+    assert table["c2", "spleen", "dice"].status == Status.ABSENT
+
+
+def test_duplicates_with_other_values_are_refused_with_their_lines(tmp_path):
+    folder = touchstone(tmp_path, a=WIDE + "c1,0.5,0.8\n")
+    with pytest.raises(InvalidInput, match=r"c1 of a: 0.9 \(a/dsc.csv line 2\) and 0.5 \(a/dsc.csv line 5\)"):
+        read_scores(folder)
+    for how, value in (("first", 0.9), ("last", 0.5), ("mean", 0.7)):
+        table = read_scores(folder, repairs=Repairs(duplicates=how)).tables["a"]
+        assert table["c1", "liver", "dice"].value == pytest.approx(value)
+    merged = read_scores(touchstone(tmp_path / "same", a=WIDE + "c1,0.9,0.8\n"))
+    assert "twice with the same value" in str(merged.audit)
+
+
+def test_values_out_of_range_are_refused_with_the_likely_reason(tmp_path):
+    folder = touchstone(tmp_path, a=WIDE.replace("0.9", "90.0"))
+    with pytest.raises(InvalidInput, match=r"dice 90 of c1.*Per cent"):
+        read_scores(folder)
+    table = read_scores(folder, repairs=Repairs(out_of_range="drop")).tables["a"]
+    assert table["c1", "liver", "dice"].value is None
+    assert table["c1", "liver", "dice"].status == Status.FAILED
+
+
+def test_odd_bytes_are_survived_and_told(tmp_path):
+    path = tmp_path / "m" / "dsc.csv"
+    path.parent.mkdir()
+    path.write_bytes(b"\xef\xbb\xbfname,liver\r\nc\x001,0.5\r\nc2,nan\r\n")
+    found = read_scores(tmp_path)
+    assert found.tables["m"].cases == ("c1", "c2")
+    assert "NUL" in str(found.audit)
+
+
+CHALLENGE = "Task,Case,Algorithm,MetricValue\nT,1,A,0.5\nT,2,A,NA\nT,1,B,0.25\nT,2,B,0.75\n"
+
+
+def test_challenger_tables(tmp_path):
+    found = read_scores(write(tmp_path / "x.csv", CHALLENGE), metric="Dice")
+    assert found.formats == ("long",)
+    assert found.tables["A"]["2", "T", "dice"].status == Status.PREDICTION_MISSING
+    assert found.tables["B"]["2", "T", "dice"].value == 0.75
+
+
+def test_the_metric_may_stand_in_the_file_name(tmp_path):
+    assert read_scores(write(tmp_path / "lesion_hd95_long.csv", CHALLENGE)).tables["A"].metrics == ("hd95",)
+    with pytest.raises(InvalidInput, match="pass metric="):
+        read_scores(write(tmp_path / "x.csv", CHALLENGE))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_any_separator_and_decimal_comma(tmp_path, separator):
+    value = "0,5" if separator == ";" else "0.5"
+    text = f"case;model;dice\n001;a;{value}\n1;a;0.25\n".replace(";", separator)
+    table = read_scores(write(tmp_path / "x.csv", text)).tables["a"]
+    assert table["001", "structure", "dice"].value == 0.5
+    assert table.cases == ("001", "1")
+
+
+def test_wide_tables_of_metrics_and_of_structures(tmp_path):
+    metrics = read_scores(write(tmp_path / "a.csv", "case_id,Dice,HD95,comment\nx,0.5,3,\ny,0,inf,\n")).tables["a"]
+    assert metrics.metrics == ("dice", "hd95")
+    assert metrics["y", "structure", "hd95"].status == Status.FAILED
+    structures = read_scores(write(tmp_path / "b.csv", "case,liver\nx,0.5\n"), metric="nsd", model="m").tables["m"]
+    assert (structures.structures, structures.metrics) == (("liver",), ("nsd",))
+
+
+def test_parquet(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.table({"case": ["a", "b"], "dice": [0.5, None]}), tmp_path / "m.parquet")
+    table = read_scores(tmp_path / "m.parquet").tables["m"]
+    assert table["a", "structure", "dice"].value == 0.5
+    with pytest.raises(InvalidInput, match="not a readable Parquet"):
+        read_scores(write(tmp_path / "bad.parquet", "hello"))
+
+
+def test_unusual_columns_can_be_named(tmp_path):
+    path = write(tmp_path / "x.csv", "pid,net,dice\np1,a,0.5\n")
+    with pytest.raises(InvalidInput, match="none of the known kinds"):
+        read_scores(path)
+    found = read_scores(path, format="wide", columns={"case": "pid", "model": "net"})
+    assert found.tables["a"].cases == ("p1",)
+    with pytest.raises(InvalidInput, match="no column 'nope'"):
+        read_scores(path, format="wide", columns={"case": "nope"})
+
+
+def test_nnunet_summary(tmp_path):
+    def metrics(dice, n_pred, n_ref):
+        return {"Dice": dice, "IoU": dice, "n_pred": n_pred, "n_ref": n_ref}
+
+    cases = [
+        {"reference_file": "gt/c1.nii.gz", "metrics": {"(1, 2)": metrics(0.5, 4, 4), "2": metrics(0.0, 0, 3)}},
+        {"reference_file": "gt\\c2.nii.gz", "metrics": {"(1, 2)": metrics(math.nan, 0, 0), "2": metrics(0.0, 3, 0)}},
+    ]  # fmt: skip
+    write(tmp_path / "dataset.json", json.dumps({"labels": {"background": 0, "all": [1, 2], "core": 2}}))
+    write(tmp_path / "fold_0" / "summary.json", json.dumps({"metric_per_case": cases, "mean": {}}))
+    table = read_scores(tmp_path / "fold_0").tables["fold_0"]
+    assert table.structures == ("all", "core")
+    states = {(c, s): table[c, s, "dice"].status for c in table.cases for s in table.structures}
+    assert states == {
+        ("c1", "all"): Status.PRESENT,
+        ("c1", "core"): Status.MISSED,
+        ("c2", "all"): Status.ABSENT,
+        ("c2", "core"): Status.SPURIOUS,
+    }
+
+
+def test_monai_raw_files_tell_what_happened_together(tmp_path):
+    write(
+        tmp_path / "val_mean_dice_raw.csv",
+        "filename,c0,mean\na.nii.gz,0.5,0.5\nb.nii.gz,0.0,0\nc.nii.gz,nan,nan\nd.nii.gz,nan,nan\n",
+    )
+    write(
+        tmp_path / "val_hd_raw.csv",
+        "filename,c0,mean\na.nii.gz,3,3\nb.nii.gz,inf,inf\nc.nii.gz,nan,nan\nd.nii.gz,inf,inf\n",
+    )
+    table = read_scores(tmp_path, model="net").tables["net"]
+    assert [table[c, "c0", "dice"].status for c in "abcd"] == [
+        Status.PRESENT, Status.MISSED, Status.ABSENT, Status.SPURIOUS,
+    ]  # fmt: skip
+
+
+def test_old_segauge_evaluations(tmp_path):
+    rows = [
+        {"case_id": "a", "dice": 0.5, "hd95": 2.0, "meta.sex": "F"},
+        {"case_id": "b", "dice": 0.0, "hd95": math.inf, "meta.sex": "M"},
+    ]
+    table = read_scores(write(tmp_path / "run.json", json.dumps({"summary": {}, "per_case": rows}))).tables["run"]
+    assert table.metrics == ("dice", "hd95")
+    assert table["b", "structure", "hd95"].status == Status.MISSED
+
+
+@pytest.mark.parametrize("form", ["json", "long"])
+def test_written_scores_are_read_back_without_loss(tmp_path, form):
+    folder = touchstone(tmp_path / "in", a=WIDE, b=WIDE)
+    tables = read_scores(folder).tables
+    again = read_scores(
+        write_scores(tables, tmp_path / f"out.{'json' if form == 'json' else 'csv'}", format=form)
+    ).tables
+    for name, table in tables.items():
+        np.testing.assert_array_equal(table.values, again[name].values)
+        assert (table.status == again[name].status).all()
+        assert (table.cases, table.structures, table.metrics) == (
+            again[name].cases, again[name].structures, again[name].metrics,
+        )  # fmt: skip
+
+
+def test_challenger_export_is_read_back_with_na_for_failures(tmp_path):
+    tables = read_scores(write(tmp_path / "x.csv", CHALLENGE), metric="dice").tables
+    path = write_scores(tables, tmp_path / "out.csv", format="challenger")
+    assert sorted(path.read_text().splitlines()[1:]) == sorted(CHALLENGE.splitlines()[1:])
+    assert path.read_text().splitlines()[0] == "Task,Case,Algorithm,MetricValue"
+
+
+def test_wide_export(tmp_path):
+    tables = read_scores(touchstone(tmp_path / "in", a=WIDE)).tables
+    text = write_scores(tables, tmp_path / "out.csv", format="wide").read_text()
+    assert text == "model,case,liver,spleen\na,c1,0.9,0.8\na,c2,0.0,\na,c3,0.7,0.6\n"
+
+
+def test_exports_cannot_become_formulas(tmp_path):
+    tables = read_scores(touchstone(tmp_path / "in", a=WIDE.replace("c1", "=cmd()"))).tables
+    assert "\na,'=cmd(),liver" in write_scores(tables, tmp_path / "out.csv", format="long").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("x.csv", "", "found nothing"),
+        ("x.csv", "case,dice\na,0.5,7\n", "line 2: expected 2 cells"),
+        ("x.csv", "case,dice\na,good\n", "line 2, column dice: expected a number"),
+        ("x.csv", "case,dice\na,=1+1\n", "expected a number"),
+        ("x.csv", "case,dice,dice\na,1,1\n", "stands twice"),
+        ("x.csv", "case,dice\n", "not a single score"),
+        ("x.json", "{", "is not JSON"),
+        ("x.json", "[" * 100_000, "nested too deeply|not JSON"),
+        ("x.json", '{"models": [{"per_organ": {"a": 3}}]}', "is not built as"),
+        ("x.json", '{"schema": "segauge-scores/99", "models": {}}', "reads 'segauge-scores/1'"),
+        ("x.bin", "abc", "none of the known kinds"),
+    ],
+)  # fmt: skip
+def test_bad_files_are_refused_in_words(tmp_path, name, content, words):
+    with pytest.raises(InvalidInput, match=words):
+        read_scores(write(tmp_path / name, content))
+
+
+def test_missing_files_and_unknown_formats(tmp_path):
+    with pytest.raises(InvalidInput, match="no such file"):
+        read_scores(tmp_path / "nope.csv")
+    with pytest.raises(InvalidInput, match="touchstone"):
+        read_scores(write(tmp_path / "x.csv", CHALLENGE), format="excel")
+
+
+def test_a_failed_write_leaves_no_file(tmp_path):
+    with pytest.raises(InvalidInput, match="there are json"):
+        write_scores({}, tmp_path / "x", format="excel")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_every_format_has_a_name_and_a_reader():
+    for key, found in FORMATS.items():
+        assert found.key == key
+        assert found.name

@@ -1,0 +1,326 @@
+"""DICOM series, segmentations and contours made for the purpose, against what they were made from."""
+
+import sys
+
+import numpy as np
+import pydicom
+import pytest
+from pydicom.encaps import encapsulate
+from tests.badinputs.catalog import GRID, box, frame_mask
+from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_series
+
+from segauge.errors import GridMismatch, MissingExtra, UnknownStructure, UnreadableFile
+from segauge.grid import Grid
+from segauge.io import load_mask, load_rtstruct, read_labels
+from segauge.io.contours import fill
+from segauge.io.dicom_series import read_series
+from segauge.placement import Method, place
+
+
+def oblique(angle_degrees: float) -> tuple[list[float], np.ndarray]:
+    c, s = np.cos(np.radians(angle_degrees)), np.sin(np.radians(angle_degrees))
+    return [1, 0, 0, 0, c, s], np.array([0, -s, c])
+
+
+def test_a_series_is_a_grid_in_ras(tmp_path):
+    series = read_series(write_series(tmp_path / "ct", even_positions(5)))
+    assert series.grid.shape == (6, 8, 5)
+    expected = [[-0.9, 0, 0, 10], [0, -1.1, 0, 20], [0, 0, 2, 30], [0, 0, 0, 1]]
+    np.testing.assert_allclose(series.grid.affine, expected, atol=1e-12)
+    assert (series.series_uid, series.frame_of_reference) == ("1.2.3.4", "1.2.3.5")
+
+
+def test_slices_are_sorted_along_the_normal_not_by_name(tmp_path):
+    orientation, normal = oblique(30)
+    places = [(np.array([1.0, 2, 3]) + normal * 2 * k).tolist() for k in (3, 0, 4, 1, 2)]
+    series = read_series(write_series(tmp_path / "ct", places, ImageOrientationPatient=orientation))
+    assert [path.name for path in series.files] == [f"slice{k:02}.dcm" for k in (2, 4, 5, 1, 3)]
+    np.testing.assert_allclose(series.grid.affine[:3, 2], normal * [-2, -2, 2], atol=1e-9)
+    np.testing.assert_allclose(series.grid.affine[:3, 3], [-1, -2, 3], atol=1e-9)
+
+
+def test_one_of_several_series_can_be_chosen(tmp_path):
+    folder = write_series(
+        tmp_path / "ct", even_positions(6), SeriesInstanceUID=lambda k: "1.2.3.9" if k > 2 else "1.2.3.4"
+    )
+    assert read_series(folder, series_uid="1.2.3.9").grid.shape == (6, 8, 3)
+
+
+def test_a_series_is_no_segmentation(tmp_path):
+    folder = write_series(tmp_path / "ct", even_positions(2))
+    with pytest.raises(UnreadableFile, match="folder of DICOM files"):
+        read_labels(folder)
+    with pytest.raises(UnreadableFile, match="is an image slice, expected a DICOM segmentation"):
+        read_labels(folder / "slice01.dcm")
+
+
+def test_a_segmentation_is_placed_on_its_series(tmp_path):
+    series = read_series(write_series(tmp_path / "ct", even_positions(6), Rows=7, Columns=5))
+    places = even_positions(6)
+    frames = [(1, places[4], frame_mask()), (1, places[3], frame_mask(1))]
+    seg = read_labels(save(seg_dataset(tmp_path / "a.dcm", frames), tmp_path / "a.dcm")).labels
+    assert seg.partial
+    whole = read_labels(np.zeros(series.grid.shape, dtype=np.uint8)).labels
+    gt = type(whole)(whole.layers, series.grid, source="gt")
+    placed = place(seg, gt)
+    expected = np.zeros((5, 7, 6), dtype=bool)
+    expected[:, :, 4], expected[:, :, 3] = frame_mask().T, frame_mask(1).T
+    assert placed.method is Method.PLACED
+    assert np.array_equal(placed.pred.layers[0] != 0, expected)
+
+
+def test_a_thickness_is_no_slice_distance(tmp_path):
+    frames = [(1, place, frame_mask()) for place in even_positions(3, distance=2.5)]
+    dataset = seg_dataset(tmp_path / "a.dcm", frames)
+    measures = dataset.SharedFunctionalGroupsSequence[0].PixelMeasuresSequence[0]
+    del measures.SpacingBetweenSlices
+    measures.SliceThickness = 1.25
+    got = read_labels(save(dataset, tmp_path / "a.dcm")).labels
+    assert got.grid.shape[2] == 3
+    assert got.grid.spacing[2] == pytest.approx(2.5)
+
+
+def test_oblique_segmentation(tmp_path):
+    orientation, normal = oblique(25)
+    places = [(np.array([5.0, -3, 8]) + normal * 2 * k).tolist() for k in range(3)]
+    dataset = seg_dataset(tmp_path / "a.dcm", [(1, place, frame_mask(k)) for k, place in enumerate(places)])
+    plane = dataset.SharedFunctionalGroupsSequence[0].PlaneOrientationSequence[0]
+    plane.ImageOrientationPatient = [f"{value:.10g}" for value in orientation]
+    got = read_labels(save(dataset, tmp_path / "a.dcm")).labels
+    np.testing.assert_allclose(got.grid.affine[:3, 2], normal * [-2, -2, 2], atol=1e-6)
+    assert got.grid.shear_degrees < 1e-4
+
+
+@pytest.mark.parametrize("maximum", [1, 255])
+def test_fractions_count_by_their_maximum(tmp_path, maximum):
+    dataset = seg_dataset(tmp_path / "a.dcm", [(1, [0, 0, 0], frame_mask())], SegmentationType="FRACTIONAL")
+    dataset.SegmentationFractionalType, dataset.MaximumFractionalValue = "OCCUPANCY", maximum
+    dataset.BitsAllocated = dataset.BitsStored = 8
+    dataset.PixelData = (frame_mask() * maximum).astype(np.uint8).tobytes() + b"\0"
+    path = save(dataset, tmp_path / "a.dcm")
+    for threshold in (None, 0.9, 1.0):
+        assert np.array_equal(read_labels(path, threshold=threshold).labels.layers[0][..., 0] != 0, frame_mask().T)
+
+
+@pytest.mark.parametrize("bits", [8, 16])
+def test_run_length_frames(tmp_path, bits):
+    rng = np.random.default_rng(5)
+    values = rng.integers(0, 3, (7, 5)).astype(np.uint8 if bits == 8 else np.uint16) * (1 if bits == 8 else 300)
+    dataset = seg_dataset(tmp_path / "a.dcm", [(0, [0, 0, 0], frame_mask())], SegmentationType="LABELMAP")
+    dataset.BitsAllocated = dataset.BitsStored = bits
+    dataset.PixelData = values.tobytes() + b"\0" * (values.nbytes % 2)
+    dataset.compress(pydicom.uid.RLELossless, encoding_plugin="pydicom")
+    got = read_labels(save(dataset, tmp_path / "a.dcm")).labels
+    assert np.array_equal(got.layers[0][..., 0], values.T)
+
+
+def test_too_few_encapsulated_frames_are_refused(tmp_path):
+    dataset = seg_dataset(tmp_path / "a.dcm", [(1, p, frame_mask()) for p in even_positions(2)])
+    dataset.file_meta.TransferSyntaxUID = pydicom.uid.RLELossless
+    dataset.PixelData = encapsulate([b"\0" * 66])
+    dataset["PixelData"].is_undefined_length = True
+    with pytest.raises(UnreadableFile):
+        read_labels(save(dataset, tmp_path / "a.dcm"))
+
+
+def test_load_mask_of_a_segmentation(tmp_path):
+    frames = [(1, [0, 0, 0], frame_mask()), (2, [0, 0, 2], frame_mask(1))]
+    path = save(seg_dataset(tmp_path / "a.dcm", frames), tmp_path / "a.dcm")
+    mask, spacing = load_mask(path, segment_number=2)
+    assert np.array_equal(mask, np.stack([frame_mask(1), np.zeros((7, 5), dtype=bool)]))
+    assert spacing == pytest.approx((2.0, 1.1, 0.9))
+    with pytest.raises(UnknownStructure, match=r"no segment 7; it has 1 \(organ 1\), 2 \(organ 2\)"):
+        load_mask(path, segment_number=7)
+
+
+def test_without_pydicom_the_extra_is_named(tmp_path, monkeypatch):
+    path = save(seg_dataset(tmp_path / "a.dcm", [(1, [0, 0, 0], frame_mask())]), tmp_path / "a.dcm")
+    monkeypatch.setitem(sys.modules, "pydicom", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'segauge\[dicom\]'"):
+        read_labels(path)
+
+
+# Contours
+
+
+def ring(radius: float, centre: tuple[float, float] = (10.0, 10.0), n: int = 200) -> np.ndarray:
+    t = np.linspace(0, 2 * np.pi, n, endpoint=False)
+    return np.column_stack([centre[0] + radius * np.cos(t), centre[1] + radius * np.sin(t)])
+
+
+def filled(polygons, shape=(21, 22)) -> np.ndarray:
+    area = fill([np.asarray(polygon, dtype=float) for polygon in polygons], shape)
+    mask = np.zeros(shape, dtype=bool)
+    mask[tuple(slice(start, start + n) for start, n in zip(area.start, area.mask.shape, strict=True))] = area.mask
+    return mask
+
+
+def centres(shape=(21, 22)) -> np.ndarray:
+    return np.indices(shape).astype(float)
+
+
+def test_a_box_between_centres_is_exact():
+    mask = filled([[[2.5, 3.5], [6.5, 3.5], [6.5, 9.5], [2.5, 9.5]]])
+    expected = np.zeros_like(mask)
+    expected[3:7, 4:10] = True
+    assert np.array_equal(mask, expected)
+
+
+def test_lines_through_centres_belong_to_the_inside():
+    mask = filled([[[2, 3], [6, 3], [6, 9], [2, 9]]])
+    expected = np.zeros_like(mask)
+    expected[2:7, 3:10] = True
+    assert np.array_equal(mask, expected)
+
+
+def test_a_circle_is_the_set_of_centres_inside():
+    x, y = centres()
+    # The polygon of 2000 corners is inside of its circle by less than 1e-5; no centre is that close to radius 7.3.
+    assert np.array_equal(filled([ring(7.3, n=2000)]), (x - 10) ** 2 + (y - 10) ** 2 <= 7.3**2)
+
+
+def test_nested_rings_are_holes_and_islands():
+    x, y = centres()
+    r = np.hypot(x - 10, y - 10)
+    mask = filled([ring(9.3, n=2000), ring(5.2, n=2000), ring(2.7, n=2000)])
+    assert np.array_equal(mask, ((r < 9.3) & (r > 5.2)) | (r < 2.7))
+
+
+def test_a_keyhole_is_a_ring_with_its_cut_filled():
+    outer, inner = ring(8.3, n=400), ring(4.2, n=400)[::-1]
+    keyhole = np.vstack([outer, outer[:1], inner[-1:], inner, inner[:1] * 0 + inner[-1:], outer[:1]])
+    x, y = centres()
+    r = np.hypot(x - 10, y - 10)
+    assert np.array_equal(filled([keyhole]), (r < 8.3) & (r > 4.2))
+
+
+def test_a_figure_of_eight_fills_both_loops():
+    mask = filled([[[2.5, 2.5], [10.5, 10.5], [10.5, 2.5], [2.5, 10.5]]])
+    assert mask[3, 5] or mask[5, 3]
+    assert mask.sum() == pytest.approx(32, abs=9)  # two triangles of 16 pixels, give or take their outline
+
+
+def test_fill_is_the_same_mirrored_and_transposed():
+    rng = np.random.default_rng(11)
+    for _ in range(20):
+        polygon = rng.uniform(-3, 24, (7, 2))
+        mask = filled([polygon], (21, 21))
+        assert np.array_equal(filled([polygon[:, ::-1]], (21, 21)), mask.T)
+        assert np.array_equal(filled([20 - polygon], (21, 21)), mask[::-1, ::-1])
+        assert np.array_equal(filled([polygon[::-1]], (21, 21)), mask)
+
+
+def test_random_polygons_against_counting_crossings_point_by_point():
+    rng = np.random.default_rng(12)
+    for _ in range(20):
+        polygon = rng.uniform(-3, 24, (9, 2))
+        mask = filled([polygon])
+        for i, j in rng.integers(0, 21, (40, 2)):
+            assert mask[i, j] == inside(polygon, float(i), float(j))
+
+
+def inside(polygon: np.ndarray, x: float, y: float) -> bool:
+    odd = False
+    for (x0, y0), (x1, y1) in zip(polygon, np.roll(polygon, -1, axis=0), strict=True):
+        if (y0 > y) != (y1 > y) and x < x0 + (y - y0) / (y1 - y0) * (x1 - x0):
+            odd = not odd
+    return odd
+
+
+def rtstruct(tmp_path, *regions):
+    return save(rtstruct_dataset(tmp_path / "rt.dcm", regions), tmp_path / "rt.dcm")
+
+
+def closed(*polygons):
+    return [("CLOSED_PLANAR", polygon) for polygon in polygons]
+
+
+def test_holes_in_a_slice_and_several_contours(tmp_path):
+    path = rtstruct(tmp_path, ("organ", closed(box(2.5, 9.5), box(4.5, 6.5), box(12.5, 14.5))))
+    mask = read_labels(path, reference=GRID).labels.mask(1).array
+    assert mask[:, :, 1].sum() == 49 - 4 + 4
+    assert mask.sum() == mask[:, :, 1].sum()
+    assert not mask[5, 5, 1]
+    assert mask[13, 13, 1]
+
+
+def test_regions_that_overlap_are_both_whole(tmp_path):
+    path = rtstruct(tmp_path, ("one", closed(box(2.5, 9.5))), ("two", closed(box(4.5, 12.5))))
+    got = read_labels(path, reference=GRID).labels
+    assert [int(got.mask(k).array.sum()) for k in (1, 2)] == [49, 64]
+    assert dict(got.names) == {1: "one", 2: "two"}
+
+
+def test_a_finer_grid_gets_slabs_and_a_gap_stays_a_gap(tmp_path):
+    contours = closed(*(box(2.5, 9.5, z=z) for z in (2.0, 4.0, 8.0)))
+    fine = Grid((20, 20, 12), np.diag([-1.0, -1.0, 1.0, 1.0]))
+    mask = read_labels(rtstruct(tmp_path, ("organ", contours)), reference=fine).labels.mask(1).array
+    # Planes 2 mm apart stand for 2 mm each, from 1 mm below (included) to 1 mm above (excluded).
+    assert np.flatnonzero(mask.any(axis=(0, 1))).tolist() == [1, 2, 3, 4, 7, 8]
+
+
+def test_on_their_own_images_contours_fill_their_own_slice_only(tmp_path):
+    write_series(tmp_path / "ct", even_positions(7))
+    contours = closed(*((np.array(box(1.0, 4.0, z=z)) - [10, 20, 0]).tolist() for z in (30.0, 36.0, 42.0)))
+    mask = read_labels(rtstruct(tmp_path, ("organ", contours))).labels.mask(1).array
+    assert np.flatnonzero(mask.any(axis=(0, 1))).tolist() == [0, 3, 6]
+
+
+def test_the_thinnest_region_says_how_thick_the_slices_were(tmp_path):
+    sparse = closed(*(box(2.5, 9.5, z=z) for z in (2.0, 8.0)))
+    dense = closed(*(box(12.5, 14.5, z=z) for z in (4.0, 6.0)))
+    fine = Grid((20, 20, 12), np.diag([-1.0, -1.0, 1.0, 1.0]))
+    mask = read_labels(rtstruct(tmp_path, ("a", sparse), ("b", dense)), reference=fine).labels.mask(1).array
+    assert np.flatnonzero(mask.any(axis=(0, 1))).tolist() == [1, 2, 7, 8]
+
+
+def test_a_coarser_grid_takes_the_nearest_plane(tmp_path):
+    contours = closed(*(box(2.5, 9.5 + z, z=z) for z in (0.0, 1.0, 2.0, 3.0)))
+    reading = read_labels(rtstruct(tmp_path, ("organ", contours)), reference=GRID)
+    mask = reading.labels.mask(1).array
+    assert [int(mask[:, :, k].sum()) for k in range(3)] == [49, 81, 0]
+    assert any("nearest to no slice" in note for note in reading.notes)
+
+
+def test_oblique_contours_on_their_own_oblique_series(tmp_path):
+    orientation, normal = oblique(20)
+    row, column = np.array(orientation[:3]), np.array(orientation[3:])
+    first = np.array([5.0, -8, 3])
+    places = [(first + normal * 2 * k).tolist() for k in range(4)]
+    write_series(tmp_path / "ct", places, ImageOrientationPatient=orientation)
+    corners = [(0.6, 1.6), (4.4, 1.6), (4.4, 5.4), (0.6, 5.4)]
+    points = [(first + normal * 4 + row * i * 0.9 + column * j * 1.1).tolist() for i, j in corners]
+    path = rtstruct(tmp_path, ("organ", closed(points)))
+    reading = read_labels(path)
+    assert reading.notes == ()
+    expected = np.zeros((6, 8, 4), dtype=bool)
+    expected[1:5, 2:6, 2] = True
+    assert np.array_equal(reading.labels.mask(1).array, expected)
+    mask, spacing = load_rtstruct(tmp_path / "ct", path, "organ")
+    assert np.array_equal(mask, expected.transpose(1, 0, 2))
+    assert spacing == pytest.approx((1.1, 0.9, 2.0))
+
+
+def test_the_ground_truth_can_be_the_reference(tmp_path):
+    path = rtstruct(tmp_path, ("organ", closed(box(2.5, 9.5))))
+    gt = read_labels(np.zeros((20, 20, 5), dtype=np.uint8)).labels
+    gt = type(gt)(gt.layers, GRID, frame_of_reference="7.7")
+    with pytest.raises(GridMismatch, match="frame of reference"):
+        read_labels(path, reference=gt)
+    assert read_labels(path, reference=gt, any_frame_of_reference=True).labels.grid == GRID
+
+
+def test_names_that_are_unknown_or_ambiguous(tmp_path):
+    write_series(tmp_path / "ct", even_positions())
+    path = rtstruct(tmp_path, ("a", closed(box(0, 1))), ("b", []), ("b", []))
+    with pytest.raises(UnknownStructure, match="has no region 'c'; it has 'a', 'b', 'b'"):
+        load_rtstruct(tmp_path / "ct", path, "c")
+    with pytest.raises(UnknownStructure, match=r"2 regions are called 'b' \(numbers 2, 3\)"):
+        load_rtstruct(tmp_path / "ct", path, "b")
+
+
+def test_contours_of_another_series_and_frame_are_refused(tmp_path):
+    write_series(tmp_path / "ct", even_positions(), SeriesInstanceUID="1.2.3.77", FrameOfReferenceUID="7.7")
+    path = rtstruct(tmp_path, ("a", closed(box(0, 1))))
+    with pytest.raises(GridMismatch, match=r"frame of reference 1\.2\.3\.5, the images in 7\.7"):
+        load_rtstruct(tmp_path / "ct", path, "a")

@@ -1,0 +1,242 @@
+"""Comparisons: exact small cases, invariances, then scipy and statsmodels."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput, ShapeMismatch
+from segauge.scores import ScoreTable, Status
+from segauge.stats import MissingPolicy, compare, paired_significance, score_matrix
+from segauge.stats.multiplicity import bonferroni, holm, step_down
+from segauge.stats.paired_tests import one_sided_wilcoxon, sign_flip, wilcoxon
+from segauge.stats.resampling import stream
+
+scipy_stats = pytest.importorskip("scipy.stats")
+
+RNG = np.random.default_rng(5)
+CASES = [f"c{i:02d}" for i in range(40)]
+EASY = RNG.beta(8, 2, 40)
+SHIFTS = {"A": 0.0, "B": 0.0, "C": 0.05, "D": 0.1}
+SCORES = {name: np.clip(EASY + shift + RNG.normal(0, 0.03, 40), 0, 1) for name, shift in SHIFTS.items()}
+
+
+def by_id(scores):
+    return {name: dict(zip(CASES, values, strict=True)) for name, values in scores.items()}
+
+
+def test_holm_and_bonferroni_by_hand():
+    assert holm([0.01, 0.04, 0.03]).tolist() == pytest.approx([0.03, 0.06, 0.06])
+    assert bonferroni([0.01, 0.5, 0.03]).tolist() == pytest.approx([0.03, 1.0, 0.09])
+
+
+def test_corrections_are_statsmodels():
+    multitest = pytest.importorskip("statsmodels.stats.multitest")
+    p = np.random.default_rng(0).random(30) ** 3
+    for method, ours in (("holm", holm), ("bonferroni", bonferroni)):
+        np.testing.assert_allclose(ours(p), multitest.multipletests(p, method=method)[1], rtol=1e-12)
+
+
+def test_step_down_by_hand():
+    """Three columns, four resamples; maxima over {3}, {1,3}, {2,1,3} in ascending order of the statistics."""
+    statistics = np.array([2.0, 3.0, 1.0])
+    resampled = np.array([[0.0, 4.0, 0.5], [2.5, 0.0, 0.0], [0.0, 0.0, 1.5], [0.1, 0.1, 0.1]])
+    # 3.0: maxima 4, 2.5, 1.5, 0.1 -> 1; 2.0: over columns 0 and 2: 0.5, 2.5, 1.5, 0.1 -> 1; 1.0: 0.5, 0, 1.5, 0.1 -> 1
+    assert step_down(statistics, resampled).tolist() == pytest.approx([2 / 5, 2 / 5, 2 / 5])
+
+
+def test_step_down_p_values_are_monotone_in_the_statistics():
+    statistics = np.abs(RNG.normal(1, 1, 20))
+    p = step_down(statistics, np.abs(RNG.normal(0, 1, (500, 20))))
+    assert (np.diff(p[np.argsort(-statistics)]) >= 0).all()
+
+
+@pytest.mark.parametrize("n", [5, 12, 30, 60])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_wilcoxon_is_scipys(n, alternative):
+    x = np.random.default_rng(n).normal(0.2, 1, n)
+    exact = scipy_stats.wilcoxon(x, alternative=alternative, method="exact").pvalue
+    normal = scipy_stats.wilcoxon(x, alternative=alternative, method="asymptotic").pvalue
+    assert wilcoxon(x[:, None], alternative=alternative, exact=True)[0] == pytest.approx(exact, rel=1e-9)
+    assert wilcoxon(x[:, None], alternative=alternative, exact=False)[0] == pytest.approx(normal, rel=1e-9)
+
+
+def test_wilcoxon_with_ties_and_zeros_is_scipys():
+    x = np.round(np.random.default_rng(0).normal(0.3, 1, 50), 1)
+    assert (x == 0).any()
+    for correction in (False, True):
+        expected = scipy_stats.wilcoxon(x, correction=correction, method="asymptotic").pvalue
+        assert wilcoxon(x[:, None], exact=False, correction=correction)[0] == pytest.approx(expected, rel=1e-9)
+    up, down = one_sided_wilcoxon(x[:, None])
+    for found, alternative in ((up, "greater"), (down, "less")):
+        expected = scipy_stats.wilcoxon(x, correction=True, method="asymptotic", alternative=alternative).pvalue
+        assert found[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_sign_flip_tries_all_signs_of_few_cases():
+    x = np.array([0.3, -0.1, 0.5, 0.2, 0.4])
+    every = [abs(sum(s * v for s, v in zip(signs, x, strict=True))) for signs in itertools.product((1, -1), repeat=5)]
+    expected = np.mean([value >= abs(x.sum()) - 1e-12 for value in every])
+    assert sign_flip(x[:, None], 1000, stream(0, "x"))[0] == pytest.approx(expected)
+
+
+def test_sign_flip_of_many_cases_is_scipys():
+    x = np.random.default_rng(2).normal(0.3, 1, 40)
+    expected = scipy_stats.permutation_test(
+        (x,), np.mean, permutation_type="samples", n_resamples=20_000, rng=np.random.default_rng(0)
+    ).pvalue
+    # p is about 0.07; two independent sets of 20,000 signs have a standard error of 0.0025 together.
+    assert sign_flip(x[:, None], 20_000, stream(0, "x"))[0] == pytest.approx(expected, abs=0.01)
+
+
+def test_paired_t_is_scipys():
+    found = compare({k: SCORES[k] for k in "AC"}, method="t", correction="none")["A", "C"]
+    expected = scipy_stats.ttest_rel(SCORES["A"], SCORES["C"])
+    interval = expected.confidence_interval(0.95)
+    assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
+    assert (found.ci_low, found.ci_high) == pytest.approx((interval.low, interval.high), rel=1e-9)
+
+
+def test_clear_differences_are_found_and_equal_models_are_not():
+    found = compare(by_id(SCORES))
+    assert found["D", "A"].verdict == "better"
+    assert found["A", "D"].verdict == "worse"
+    assert found["A", "B"].verdict == "undecided"
+    assert found["D", "A"].favored == "D"
+    assert found["D", "A"].wins > 0.9
+    assert found["A", "D"].delta == pytest.approx(np.mean(SCORES["A"] - SCORES["D"]), rel=1e-12)
+
+
+def test_cases_are_paired_by_id_not_by_position():
+    shuffled = by_id(SCORES)
+    shuffled["A"] = dict(reversed(shuffled["A"].items()))
+    assert compare(shuffled) == compare(by_id(SCORES))
+
+
+def test_lower_is_better_turns_every_verdict_round():
+    up, down = compare(SCORES), compare(SCORES, higher_is_better=False)
+    turn = {"better": "worse", "worse": "better", "undecided": "undecided"}
+    assert [pair.verdict for pair in down.pairs] == [turn[pair.verdict] for pair in up.pairs]
+    assert [pair.delta for pair in down.pairs] == [pair.delta for pair in up.pairs]
+
+
+def test_identical_models_are_never_told_apart():
+    found = compare({"A": EASY, "B": EASY, "C": SCORES["D"]})
+    assert found["A", "B"].p_value == 1.0
+    assert found["A", "B"].delta == 0.0
+    assert found["A", "B"].effect_size is None
+
+
+def test_margin_gives_equivalence():
+    assert compare(SCORES, margin=0.05)["A", "B"].verdict == "equivalent"
+    assert compare(SCORES, margin=0.001)["A", "B"].verdict == "undecided"
+    tiny = {"A": EASY, "B": EASY + np.linspace(0.0009, 0.0011, 40)}
+    assert compare(tiny)["B", "A"].verdict == "better"
+    assert compare(tiny, margin=0.01)["B", "A"].verdict == "equivalent"
+
+
+@pytest.mark.parametrize("method", ["max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "sign-flip"])
+def test_fewer_than_ten_cases_have_intervals_but_no_verdict(method):
+    found = compare({"A": np.linspace(0.1, 0.2, 9), "B": np.linspace(0.8, 0.91, 9)}, method=method)["A", "B"]
+    assert found.ci_low is not None
+    assert found.verdict == "undecided"
+
+
+def test_wilcoxon_speaks_of_the_typical_case():
+    """Slightly better on most cases, far worse on a few: the mean and the typical case disagree."""
+    a = np.full(30, 0.8)
+    b = a - np.linspace(0.01, 0.02, 30)
+    a[:4] = 0.0
+    found = compare({"a": a, "b": b}, method="wilcoxon")["a", "b"]
+    assert found.delta < 0
+    assert found.verdict == "better"
+
+
+def test_two_models_are_compared_without_regularisation():
+    pair = {k: SCORES[k] for k in "AC"}
+    assert compare(pair).pairs[0].p_value == compare(pair, method="bootstrap-t").pairs[0].p_value
+
+
+def test_a_distance_with_failures_is_compared_by_ranks_with_failures_last():
+    rng = np.random.default_rng(0)
+    a, b = rng.gamma(2, 2, 30), rng.gamma(2, 2, 30)
+    b[:12] = np.inf
+    found = compare({"a": a, "b": b}, higher_is_better=False, bounds=(0, np.inf))
+    assert any("failures last" in note for note in found.notes)
+    assert found["a", "b"].delta < 0
+
+
+def table(values, statuses=None):
+    n = len(values)
+    status = np.array(statuses or [Status.PRESENT] * n, dtype=object).reshape(n, 1)
+    return ScoreTable(tuple(CASES[:n]), ("liver",), ("hd95",), np.array(values, float).reshape(n, 1, 1), status)
+
+
+def test_emptying_the_worst_cases_never_helps():
+    """Dropping infinities lets a model gain by failing; the default policies do not."""
+    rng = np.random.default_rng(1)
+    distances = rng.gamma(2, 3, 40)
+    other = distances + rng.normal(0.0, 0.5, 40)
+    worst = np.argsort(distances)[-6:]
+    emptied, states = distances.copy(), [Status.PRESENT] * 40
+    for i in worst:
+        emptied[i], states[i] = np.nan, Status.MISSED
+    honest, cheating, rival = table(distances), table(emptied, states), table(other)
+    dropped = score_matrix({"m": cheating, "rival": rival}, policy=MissingPolicy(failed="exclude"))
+    assert np.nanmean(dropped.values[:, 0]) < np.mean(distances)
+    penalised = score_matrix({"m": cheating, "rival": rival}, policy=MissingPolicy(failed="penalty", penalty=500.0))
+    assert penalised.values[:, 0].mean() > distances.mean()
+    ranks = [score_matrix({"m": m, "rival": rival}).as_ranks().values[:, 0].mean() for m in (honest, cheating)]
+    assert ranks[1] >= ranks[0]
+
+
+def test_unequal_cases_are_refused_with_the_way_out():
+    scores = by_id(SCORES)
+    del scores["B"]["c07"]
+    with pytest.raises(InvalidInput, match=r"B lacks 1.*cases='common'"):
+        compare(scores)
+    assert compare(scores, cases="common").pairs[0].n == 39
+    failed = compare(scores, cases="failed", bounds=(0, 1))
+    assert failed["A", "B"].n == 40
+    assert failed["A", "B"].delta > compare(scores, cases="common")["A", "B"].delta
+
+
+def test_clusters_widen_the_intervals_of_repeated_cases():
+    doubled = {
+        name: {f"{c}-{k}": v for k in range(4) for c, v in zip(CASES, values, strict=True)}
+        for name, values in SCORES.items()
+    }
+    patients = {f"{c}-{k}": c for k in range(4) for c in CASES}
+    naive, clustered, once = compare(doubled), compare(doubled, cluster=patients), compare(by_id(SCORES))
+    width = [r["A", "B"].ci_high - r["A", "B"].ci_low for r in (naive, clustered, once)]
+    assert width[0] < 0.6 * width[2]
+    # The clusters are the cases, in the same order: the same draws, and the same widths but for rounding.
+    assert width[1] == pytest.approx(width[2], rel=1e-6)
+    with pytest.raises(InvalidInput, match="independent"):
+        compare(doubled, cluster=patients, method="wilcoxon")
+
+
+def test_paired_significance_pairs_by_position_and_says_so():
+    with pytest.raises(ShapeMismatch, match="same cases"):
+        paired_significance([1, 2], [1])
+    assert paired_significance(SCORES["D"], SCORES["A"], a_name="D").favored == "D"
+    assert paired_significance(SCORES["D"], SCORES["A"], a_name="D", higher_is_better=False).favored == "B"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "magic"}, "max-t"),
+        ({"correction": "fdr"}, "holm"),
+        ({"margin": -1}, "margin"),
+        ({"level": 5}, "0.05"),
+    ],
+)
+def test_errors_say_what_to_do(arguments, words):
+    with pytest.raises(InvalidInput, match=words):
+        compare(SCORES, **{"method": "t", **arguments})
+
+
+def test_one_model_cannot_be_compared():
+    with pytest.raises(InvalidInput, match="two models"):
+        compare({"A": EASY})

@@ -1,0 +1,47 @@
+"""Small simulations of what `benchmarks/coverage` measures at length: the defaults hold their level."""
+
+import numpy as np
+import pytest
+
+from segauge.stats import METHODS, compare
+from segauge.stats.intervals import Request
+from segauge.stats.resampling import Sample, stream
+
+
+def population():
+    """Dice as it is: skewed to 1, with 5 % complete failures."""
+    values = np.random.default_rng(0).beta(18.0, 2.0, 4000)
+    values[:200] = 0.0
+    return values
+
+
+def coverage(method, n, replicates=3000):
+    scores = population()
+    drawn = scores[np.random.default_rng(n).integers(0, scores.size, (n, replicates))]
+    low, high = METHODS[method].function(Sample.of(drawn), Request(0.95, (0.0, 1.0), 500, stream(0, method)))
+    return float(((low <= scores.mean()) & (scores.mean() <= high)).mean())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10, 20, 50, 100])
+def test_the_default_interval_holds_its_level(n):
+    # 3000 test sets of a 95 % interval: one standard error is 0.4 points. Below n = 20 it is conservative.
+    assert 0.93 <= coverage("jeffreys", n) <= 0.995
+
+
+@pytest.mark.slow
+def test_the_percentile_interval_does_not():
+    """The check above can fail: the classic interval misses far more often than 1 in 20."""
+    assert coverage("percentile", 20) < 0.85
+
+
+@pytest.mark.slow
+def test_all_pairs_of_equal_models_are_rarely_told_apart():
+    rng, errors = np.random.default_rng(1), 0
+    for replicate in range(300):
+        easy = rng.beta(8, 2, (30, 1))
+        scores = easy + rng.normal(0.0, np.linspace(0.01, 0.08, 8), (30, 8))
+        found = compare({f"m{j}": scores[:, j] for j in range(8)}, n_resamples=500, seed=replicate)
+        errors += any(pair.distinguishable for pair in found.pairs)
+    # 300 simulations of a 5 % test: up to 8.8 % is within three standard errors.
+    assert errors / 300 <= 0.088

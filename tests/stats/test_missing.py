@@ -1,0 +1,104 @@
+"""Cases without a number: every status under every policy, by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput, UnknownMetric
+from segauge.scores import ScoreTable, Status
+from segauge.stats import MissingPolicy, Scale, scale_of, score_matrix, summarise
+from segauge.stats.missing import resolve
+
+STATES = (Status.PRESENT, Status.MISSED, Status.SPURIOUS, Status.ABSENT, Status.PREDICTION_MISSING, Status.PRESENT)
+
+
+def table(dice=(0.8, 0.0, 0.0, math.nan, math.nan, 0.6), hd95=(3.0, *[math.nan] * 4, 5.0), states=STATES):
+    values = np.stack([dice, hd95], axis=-1)[:, None, :]
+    cases = tuple("abcdef"[: len(states)])
+    return ScoreTable(cases, ("liver",), ("dice", "hd95"), values, np.array(states, dtype=object)[:, None])
+
+
+def test_overlap_counts_failures_as_zero_and_leaves_absent_cases_out():
+    found = summarise(table())["liver"]["dice"]
+    assert found.value == pytest.approx((0.8 + 0.6) / 5)
+    assert found.n == 5
+    assert dict(found.failed) == {"missed": 1, "spurious": 1, "prediction missing": 1}
+    assert dict(found.excluded) == {"absent": 1}
+    assert found.policy == "failed=worst, absent=exclude"
+
+
+def test_absent_may_count_as_perfect():
+    found = summarise(table(), policy=MissingPolicy(absent="perfect"))["liver"]["dice"]
+    assert found.value == pytest.approx((0.8 + 0.6 + 1.0) / 6)
+
+
+def test_distances_report_two_parts():
+    found = summarise(table())["liver"]["hd95"]
+    assert found.value == pytest.approx(4.0)
+    assert found.n == 2
+    assert found.found.value == pytest.approx(2 / 5)
+    assert dict(found.excluded) == {"absent": 1, "missed": 1, "spurious": 1, "prediction missing": 1}
+    assert found.policy == "failed=exclude, absent=exclude"
+    assert found.unit == "mm"
+
+
+def test_a_penalty_counts_for_each_failure():
+    found = summarise(table(), policy=MissingPolicy(failed="penalty", penalty=100.0))["liver"]["hd95"]
+    assert found.value == pytest.approx((3 + 5 + 3 * 100) / 5)
+    own = resolve(table(), "liver", "hd95", policy=MissingPolicy(penalty={"b": 10.0, "c": 20.0, "e": 30.0}))
+    np.testing.assert_array_equal(own.values, [3, 10, 20, math.nan, 30, 5])
+    with pytest.raises(InvalidInput, match="'e'"):
+        resolve(table(), "liver", "hd95", policy=MissingPolicy(penalty={"b": 10.0, "c": 20.0}))
+
+
+def test_failures_rank_last_without_a_value():
+    found = resolve(table(), "liver", "hd95")
+    assert np.isinf(found.values[[1, 2, 4]]).all()
+    assert found.policy.failed == "last"
+
+
+def test_exclude_is_what_segauge_02_did():
+    found = resolve(table(), "liver", "hd95", policy=MissingPolicy(failed="exclude"))
+    np.testing.assert_array_equal(found.values, [3, *[math.nan] * 4, 5])
+
+
+def test_one_models_failure_stays_in_the_other_models_test_set():
+    good = table(dice=(0.8, 0.7, 0.6, 0.5, 0.4, 0.3), states=[Status.PRESENT] * 6)
+    matrix = score_matrix(
+        {"good": good, "bad": table(states=[*STATES[:3], Status.UNREADABLE, *STATES[4:]])}, metric="dice"
+    )
+    assert np.isfinite(matrix.values).all()
+    assert matrix.values[3].tolist() == [0.5, 0.0]
+
+
+def test_present_cases_without_a_value_are_left_out_by_name():
+    found = summarise(table(dice=(math.nan, 0.5, 0.5, 0.5, 0.5, 0.5), states=[Status.PRESENT] * 6))["liver"]["dice"]
+    assert dict(found.excluded) == {"without a value": 1}
+
+
+def test_clusters_are_taken_from_the_case_ids():
+    patients = {"a": "p", "b": "p", "c": "p", "e": "q", "f": "q"}
+    assert summarise(table(), cluster=patients)["liver"]["dice"].n_clusters == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scale", "words"),
+    [
+        ({"failed": "nothing"}, None, "worst, penalty"),
+        ({"absent": "zero"}, None, "perfect"),
+        ({"failed": "penalty"}, None, "diagonal"),
+        ({"failed": "worst"}, scale_of("hd95"), "worst value"),
+        ({"absent": "perfect"}, Scale(True), "best value"),
+    ],
+)
+def test_impossible_policies_are_refused(arguments, scale, words):
+    with pytest.raises(InvalidInput, match=words):
+        MissingPolicy(**arguments).for_scale(scale)
+
+
+def test_scales_are_known_by_name_and_never_guessed():
+    assert scale_of("nsd@2").bounds == (0.0, 1.0)
+    assert not scale_of("HD95").higher_is_better
+    with pytest.raises(UnknownMetric, match="higher_is_better"):
+        scale_of("coolness")

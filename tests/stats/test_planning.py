@@ -1,0 +1,82 @@
+"""Planning: against statsmodels, and its answers against each other."""
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.stats.planning import (
+    cases_for_half_width,
+    cases_to_separate,
+    detectable_difference,
+    paired_power,
+    plan_pairs,
+    upper_sd,
+)
+
+
+@pytest.mark.parametrize(("difference", "sd", "n"), [(0.01, 0.05, 50), (0.02, 0.05, 30), (0.5, 1.0, 5), (0.1, 0.1, 20)])
+def test_power_is_statsmodels(difference, sd, n):
+    power = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    expected = power.power(difference / sd, n, 0.05)
+    assert paired_power(difference, sd, n) == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize(("difference", "sd"), [(0.01, 0.05), (0.002, 0.08), (0.3, 0.1)])
+def test_cases_to_separate_are_statsmodels_rounded_up(difference, sd):
+    power = pytest.importorskip("statsmodels.stats.power").TTestPower()
+    found = cases_to_separate(difference, sd)
+    assert power.power(difference / sd, found, 0.05) >= 0.8
+    assert power.power(difference / sd, found - 1, 0.05) < 0.8
+
+
+def test_detectable_difference_has_just_the_power():
+    found = detectable_difference(40, 0.1)
+    assert paired_power(found, 0.1, 40) == pytest.approx(0.8, abs=1e-9)
+
+
+def test_half_width_is_just_reached():
+    scipy_stats = pytest.importorskip("scipy.stats")
+    n = cases_for_half_width(0.02, 0.1)
+    half = [scipy_stats.t.ppf(0.975, k - 1) * 0.1 / np.sqrt(k) for k in (n - 1, n)]
+    assert half[1] <= 0.02 < half[0]
+
+
+def test_upper_sd_is_the_chi_square_limit():
+    scipy_stats = pytest.importorskip("scipy.stats")
+    assert upper_sd(0.1, 20) == pytest.approx(0.1 * np.sqrt(19 / scipy_stats.chi2.ppf(0.2, 19)), rel=1e-10)
+    assert cases_to_separate(0.02, 0.1, pilot_n=20) > cases_to_separate(0.02, 0.1)
+
+
+def test_no_difference_cannot_be_found():
+    assert cases_to_separate(0.0, 0.1) is None
+    assert cases_to_separate(1e-9, 1.0) is None
+
+
+def test_plan_names_neighbours_in_order():
+    rng = np.random.default_rng(0)
+    base = rng.beta(6, 2, 30)
+    scores = {"worst": base - 0.1, "best": base + rng.normal(0.05, 0.05, 30), "middle": base + rng.normal(0, 0.05, 30)}
+    plans = plan_pairs(scores)
+    assert [(plan.a, plan.b) for plan in plans] == [("best", "middle"), ("middle", "worst")]
+    assert len(plan_pairs(scores, neighbours_only=False)) == 3
+    first = plans[0]
+    assert first.more_cases == max(first.cases_needed - 30, 0)
+    assert plan_pairs(scores, difference=0.001)[0].cases_needed > first.cases_needed
+
+
+@pytest.mark.slow
+def test_planned_power_is_reached():
+    """Plans from pilots of 30 cases: the power of the planned sizes averages to what was asked for."""
+    rng = np.random.default_rng(1)
+    reached = []
+    for _ in range(2000):
+        sd = rng.normal(0.0, 1.0, 30).std(ddof=1)
+        reached.append(paired_power(0.3, 1.0, cases_to_separate(0.3, sd, pilot_n=30)))
+    # The upper 80 % limit of the sd: four of five plans reach the power asked for (0.8 +- 0.009 at 2000 pilots).
+    assert np.mean(np.array(reached) >= 0.8) == pytest.approx(0.8, abs=0.04)
+
+
+@pytest.mark.parametrize("call", [lambda: cases_to_separate(1, 1, power=2), lambda: cases_for_half_width(0, 1)])
+def test_nonsense_is_refused(call):
+    with pytest.raises(InvalidInput):
+        call()

@@ -1,0 +1,194 @@
+"""Rankings: what must hold for any data, then small exact cases."""
+
+import json
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.stats import (
+    SCHEMES,
+    MissingPolicy,
+    average_matrix,
+    compare,
+    kendall_tau,
+    rank,
+    rank_tasks,
+    ranking_stability,
+    score_matrix,
+)
+from segauge.stats.matrix import average_ranks
+from segauge.stats.scales import Scale
+
+scipy_stats = pytest.importorskip("scipy.stats")
+
+RNG = np.random.default_rng(11)
+EASY = RNG.beta(6, 2, 60)
+SCORES = {f"m{j}": np.clip(EASY - 0.03 * j + RNG.normal(0, 0.05, 60), 0, 1) for j in range(6)}
+OPTIONS = {"bounds": (0, 1), "n_resamples": 2000}
+
+
+def test_average_ranks_are_scipys():
+    values = np.round(np.random.default_rng(0).random((50, 7)), 1)
+    np.testing.assert_array_equal(average_ranks(values), scipy_stats.rankdata(-values, axis=1))
+
+
+def test_kendall_tau_is_scipys():
+    rng = np.random.default_rng(0)
+    one = average_ranks(np.round(rng.random(8), 1))
+    many = average_ranks(np.round(rng.random((20, 8)), 1))
+    expected = [scipy_stats.kendalltau(one, row).statistic for row in many]
+    np.testing.assert_allclose(kendall_tau(one, many), expected, rtol=1e-12)
+    assert np.isnan(kendall_tau(one, np.full(8, 4.5))[0])
+
+
+def test_order_is_that_of_the_means_and_rank_sets_hold_it():
+    found = rank(SCORES, **OPTIONS)
+    means = [np.mean(SCORES[model.name]) for model in found.models]
+    assert means == sorted(means, reverse=True)
+    for position, model in enumerate(found.models, start=1):
+        assert model.rank_low <= position <= model.rank_high
+        assert model.place == model.rank_low
+    assert sum(model.win_frequency for model in found.models) == pytest.approx(1.0)
+    assert sum(model.win_probability for model in found.models) == pytest.approx(1.0)
+
+
+def test_replication_is_less_sure_of_the_winner_than_the_bootstrap():
+    found = rank(SCORES, **OPTIONS).models[0]
+    assert found.win_probability < found.win_frequency
+
+
+def test_adding_a_model_changes_no_other_interval():
+    more = {**SCORES, "new": np.clip(EASY + 0.1, 0, 1)}
+    for ci in ("auto", "percentile", "bootstrap-t", "gaffke"):
+        before, after = rank(SCORES, ci=ci, **OPTIONS), rank(more, ci=ci, **OPTIONS)
+        for model in before.models:
+            assert after[model.name].score == model.score
+
+
+def test_the_order_of_the_models_does_not_matter():
+    backward = dict(reversed(SCORES.items()))
+    one, other = rank(SCORES, **OPTIONS), rank(backward, **OPTIONS)
+    assert [model.name for model in one.models] == [model.name for model in other.models]
+    for model in one.models:
+        assert other[model.name].score == model.score
+        assert (other[model.name].rank_low, other[model.name].rank_high) == (model.rank_low, model.rank_high)
+
+
+def test_same_input_same_seed_same_bytes():
+    assert json.dumps(rank(SCORES, **OPTIONS).to_dict()) == json.dumps(rank(SCORES, **OPTIONS).to_dict())
+
+
+def test_result_is_strict_json():
+    json.dumps(rank(SCORES, **OPTIONS).to_dict(), allow_nan=False)
+    same = rank({"a": EASY, "b": EASY}, **OPTIONS)
+    json.dumps(same.to_dict(), allow_nan=False)
+    assert same.winners == ("a", "b")
+
+
+def test_leave_one_out_names_the_deciding_case():
+    a = np.full(12, 0.8)
+    b = np.full(12, 0.81)
+    b[5] = 0.6
+    found = rank({"a": a, "b": b}, **OPTIONS)
+    assert found.models[0].name == "a"
+    assert found.deciding_cases == ("06",)
+    assert found.flips[0].winner == "b"
+    assert found.flips[0].moved == {"a": (1.0, 2.0), "b": (2.0, 1.0)}
+
+
+def test_leave_one_out_is_what_removing_a_case_does():
+    found = rank(SCORES, **OPTIONS)
+    flipped = {flip.case for flip in found.flips}
+    before = average_ranks(np.array([values.mean() for values in SCORES.values()]))
+    for i in range(60):
+        after = average_ranks(np.array([np.delete(values, i).mean() for values in SCORES.values()]))
+        assert (f"{i + 1:02d}" in flipped) == bool((after != before).any())
+
+
+def test_few_cases_exclude_no_rank():
+    found = rank({name: values[:8] for name, values in SCORES.items()}, **OPTIONS)
+    assert {(model.rank_low, model.rank_high) for model in found.models} == {(1, 6)}
+    assert "too few" in found.rule
+
+
+def test_schemes_can_disagree():
+    """One total failure: best by median and by ranks, not by mean."""
+    a = np.full(40, 0.9)
+    a[:3] = 0.0
+    found = rank({"a": a, "b": np.full(40, 0.85)}, **OPTIONS)
+    assert found.schemes["mean"] == {"a": 2.0, "b": 1.0}
+    for scheme in ("median", "rank-then-mean", "test-then-rank"):
+        assert found.schemes[scheme] == {"a": 1.0, "b": 2.0}, scheme
+    assert found.schemes["failures"] == {"a": 2.0, "b": 1.0}
+    assert found.agreement["mean", "median"] == -1.0
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_scheme_turns_round_with_the_direction(scheme):
+    matrix = score_matrix(SCORES, scale=Scale(True, (0.0, 1.0)))
+    flipped = score_matrix({name: 1 - values for name, values in SCORES.items()}, scale=Scale(False, (0.0, 1.0)))
+    function = SCHEMES[scheme].function
+    np.testing.assert_array_equal(function(matrix), function(flipped))
+
+
+def test_rank_sets_agree_with_the_naive_reading_for_clear_differences():
+    clear = {f"m{j}": np.clip(0.9 - 0.1 * j + RNG.normal(0, 0.01, 40), 0, 1) for j in range(4)}
+    found = rank(clear, **OPTIONS)
+    assert [(model.rank_low, model.rank_high) for model in found.models] == [(1, 1), (2, 2), (3, 3), (4, 4)]
+
+
+def test_distances_without_penalty_are_ranked_by_case_ranks():
+    a, b = np.linspace(1, 5, 20), np.linspace(1.1, 5.1, 20)
+    a[:9] = np.inf
+    found = rank({"a": a, "b": b}, higher_is_better=False, bounds=(0, np.inf), n_resamples=500)
+    assert found.schemes["mean"] == {"a": 1.0, "b": 2.0}
+    assert found["a"].score.value == pytest.approx((11 + 18) / 20)
+
+
+def test_failures_are_counted_whatever_they_count_as():
+    a, b = np.linspace(1, 5, 20), np.linspace(1.1, 5.1, 20)
+    a[:9] = np.inf
+    scale = Scale(False, (0.0, np.inf))
+    for policy in (MissingPolicy(), MissingPolicy(failed="penalty", penalty=100.0)):
+        found = rank({"a": a, "b": b}, scale=scale, policy=policy, n_resamples=500)
+        assert (found["a"].failure_share, found["b"].failure_share) == (9 / 20, 0.0)
+        assert found.schemes["failures"] == {"a": 2.0, "b": 1.0}
+
+
+def test_ranking_stability_splits_ties_and_refuses_unequal_cases():
+    found = ranking_stability({"a": [0.5, 0.5], "b": [0.5, 0.5], "c": [0.1, 0.2]})
+    assert [stat.p_best for stat in found.stats] == [0.5, 0.5, 0.0]
+    assert [stat.mean_rank for stat in found.stats] == [1.5, 1.5, 3.0]
+    with pytest.raises(InvalidInput, match="a 2, b 1"):
+        ranking_stability({"a": [1, 2], "b": [1]})
+    with pytest.raises(InvalidInput, match="at least one"):
+        ranking_stability({})
+    assert np.isnan(ranking_stability({"a": [np.nan]}).stats[0].score)
+
+
+def test_average_of_tasks_is_the_unweighted_mean_of_the_task_means():
+    tasks = {
+        "liver": score_matrix(SCORES, scale=Scale(True, (0.0, 1.0))),
+        "spleen": score_matrix({name: values[:25] for name, values in SCORES.items()}, scale=Scale(True, (0.0, 1.0))),
+    }
+    average = average_matrix(tasks)
+    expected = [(values.mean() + values[:25].mean()) / 2 for values in SCORES.values()]
+    np.testing.assert_allclose(average.values.mean(axis=0), expected, rtol=1e-12)
+    found = rank_tasks(tasks, n_resamples=500)
+    assert next(iter(found.consensus)) == found.average.models[0].name
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_tasks_that_repeat_each_other_add_no_certainty():
+    """Three copies of one organ are one organ: the average must be as uncertain as the organ."""
+    one = score_matrix(SCORES, scale=Scale(True, (0.0, 1.0)))
+    alone = compare(one, n_resamples=2000)
+    copies = compare(average_matrix({"a": one, "b": one, "c": one}), n_resamples=2000)
+    for pair, again in zip(alone.pairs, copies.pairs, strict=True):
+        assert again.ci_high - again.ci_low == pytest.approx(pair.ci_high - pair.ci_low, rel=1e-6)
+
+
+def test_unknown_scheme_is_refused():
+    with pytest.raises(InvalidInput, match="rank-then-mean"):
+        rank(SCORES, scheme="vibes")

@@ -1,0 +1,142 @@
+"""Groups: exact small cases, then error rates of gaps and interactions where there are none."""
+
+import json
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.stats.subgroups import binned, estimate_groups, group_interaction
+
+RNG = np.random.default_rng(3)
+
+
+def test_bins_leave_nothing_out():
+    found = binned([17, 18, 29.9, 30, 95, None, "", "n/a", float("nan"), "45"], [18, 30, 90])
+    assert found == [
+        "under 18", "18 to <30", "18 to <30", "30 to <90", "90 and over", None, None, None, None, "30 to <90",
+    ]  # fmt: skip
+    with pytest.raises(InvalidInput, match="ascending"):
+        binned([1], [3, 2])
+
+
+def test_groups_are_estimated_and_small_ones_named():
+    values = np.concatenate([RNG.beta(9, 1, 30), RNG.beta(4, 3, 30), [0.5, 0.6], [np.nan]])
+    labels = ["easy"] * 30 + ["hard"] * 30 + ["rare"] * 2 + [None]
+    found = estimate_groups(values, labels, bounds=(0, 1), n_resamples=2000)
+    easy, hard, rare = found.groups
+    assert easy.estimate.value == pytest.approx(values[:30].mean())
+    assert rare.estimate is None
+    assert rare.n == 2
+    assert found.worst == "hard"
+    assert found.worst_bound < hard.estimate.value
+    (gap,) = found.gaps
+    assert (gap.a, gap.b) == ("easy", "hard")
+    assert gap.delta == pytest.approx(values[:30].mean() - values[30:60].mean())
+    assert gap.ci_low > 0
+    assert gap.p_value < 0.01
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_shrunken_means_lie_between_the_group_and_the_rest():
+    values = np.concatenate([RNG.normal(0.8, 0.05, 50), RNG.normal(0.7, 0.05, 50), RNG.normal(0.2, 0.05, 3)])
+    found = {g.name: g for g in estimate_groups(values, ["a"] * 50 + ["b"] * 50 + ["c"] * 3, n_resamples=500).groups}
+    assert values[-3:].mean() < found["c"].shrunken < 0.75
+    assert abs(found["a"].shrunken - values[:50].mean()) < 0.01
+
+
+def test_without_a_difference_shrinking_gives_one_mean():
+    values = np.tile([0.7, 0.9], 20)
+    found = estimate_groups(values, ["a"] * 20 + ["b"] * 20, n_resamples=500)
+    assert [group.shrunken for group in found.groups] == pytest.approx([0.8, 0.8])
+
+
+def test_worst_bound_is_stricter_with_more_groups():
+    values = RNG.beta(6, 2, 60)
+    two = estimate_groups(values, ["a"] * 30 + ["b"] * 30, bounds=(0, 1), n_resamples=500)
+    worst = values[:30] if values[:30].mean() < values[30:].mean() else values[30:]
+    six = estimate_groups(
+        np.concatenate([worst, np.tile(worst + 0.01, 5).clip(0, 1)]),
+        ["w"] * 30 + [f"g{i // 30}" for i in range(150)],
+        bounds=(0, 1),
+        n_resamples=500,
+    )
+    assert six.worst == "w"
+    assert six.worst_bound < two.worst_bound
+
+
+def test_groups_may_overlap():
+    values = RNG.beta(6, 2, 60)
+    masks = {"x": np.arange(60) < 40, "y": np.arange(60) >= 20}
+    found = estimate_groups(values, masks, bounds=(0, 1), n_resamples=1000)
+    assert found.overlapping
+    assert found.gaps[0].delta == pytest.approx(values[:40].mean() - values[20:].mean())
+
+
+def test_clusters_widen_gaps_of_repeated_cases():
+    values = RNG.beta(6, 2, 40)
+    labels = ["a"] * 20 + ["b"] * 20
+    once = estimate_groups(values, labels, bounds=(0, 1), n_resamples=4000).gaps[0]
+    patients = [f"{i:02d}" for i in range(40)] * 4
+    naive = estimate_groups(np.tile(values, 4), labels * 4, bounds=(0, 1), n_resamples=4000).gaps[0]
+    clustered = estimate_groups(np.tile(values, 4), labels * 4, bounds=(0, 1), cluster=patients, n_resamples=4000).gaps[
+        0
+    ]
+    width = [gap.ci_high - gap.ci_low for gap in (once, naive, clustered)]
+    assert width[1] < 0.6 * width[0]
+    # The same patients in the same order: the same draws.
+    assert width[2] == pytest.approx(width[0], rel=1e-6)
+
+
+def test_labels_must_fit():
+    with pytest.raises(InvalidInput, match="3 cases, 1 labels"):
+        estimate_groups([1, 2, 3], ["a"])
+
+
+@pytest.mark.slow
+def test_gaps_without_a_difference_are_rarely_found():
+    """Four groups of 15 to 60 with equal means and unequal spreads: familywise error of the 5 % test."""
+    rng, found = np.random.default_rng(0), 0
+    labels = ["a"] * 15 + ["b"] * 20 + ["c"] * 40 + ["d"] * 60
+    for _ in range(400):
+        values = np.concatenate([rng.normal(0, s, n) for s, n in ((2, 15), (1, 20), (1, 40), (0.5, 60))])
+        gaps = estimate_groups(values, labels, ci="t", n_resamples=500, seed=int(rng.integers(1 << 30))).gaps
+        found += min(gap.p_value for gap in gaps) < 0.05
+    # 400 simulations of a 5 % test: up to 8.5 % is within three standard errors.
+    assert found / 400 <= 0.085
+
+
+def interacting(effect, seed):
+    rng = np.random.default_rng(seed)
+    groups = ["a"] * 20 + ["b"] * 25
+    case = rng.normal(0, 1, 45)
+    scores = {f"m{j}": case + rng.normal(0, 1 if j else 2, 45) for j in range(3)}
+    scores["m1"][:20] -= effect
+    return scores, groups
+
+
+def test_an_interaction_is_found_and_named():
+    found = group_interaction(*interacting(2.5, 0))
+    assert found.p_value < 0.01
+    assert found.strongest[0] == "m1"
+    assert found.deviations["m1", "a"] < -1
+
+
+def test_harder_groups_alone_are_no_interaction():
+    scores, groups = interacting(0.0, 1)
+    for column in scores.values():
+        column[:20] -= 10.0
+    assert group_interaction(scores, groups).p_value > 0.05
+
+
+@pytest.mark.slow
+def test_interaction_error_rate():
+    rejected = np.mean(
+        [group_interaction(*interacting(0.0, s), n_permutations=200).p_value <= 0.05 for s in range(400)]
+    )
+    # 400 simulations of a 5 % test: three standard errors are 3.3 points.
+    assert 0.02 <= rejected <= 0.083
+
+
+def test_interaction_needs_groups_and_models():
+    assert group_interaction({"a": [1.0, 2.0]}, ["x", "y"]).p_value is None
