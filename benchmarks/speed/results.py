@@ -60,7 +60,7 @@ class CaseResult:
 
 @dataclass(frozen=True)
 class ScalingResult:
-    """Times over a growing size, and the exponent that fits them: time ~ size ** exponent; judged where it has a limit."""
+    """Times over a growing size, and the exponent of time ~ size ** exponent that fits; judged where it has a limit."""
 
     what: str
     size: str
