@@ -1,0 +1,1 @@
+"""Us and the peers on the same arrays, in one run, as ratios."""

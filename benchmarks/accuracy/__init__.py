@@ -1,0 +1,1 @@
+"""How right: errors against closed-form answers, ours and the peers'."""

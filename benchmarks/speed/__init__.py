@@ -1,0 +1,1 @@
+"""How fast: time and memory per structure and per case, ours and the peers'."""

@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pytest
+from benchmarks.peers import Timing, Worker
+from benchmarks.runner import Effort, Runner
+from benchmarks.speed.measure import main
+from benchmarks.speed.requirements import judge
+from benchmarks.speed.results import CaseResult, ScalingResult, SpeedRun, StructureResult
+from benchmarks.tools import Case, Pair
+
+TINY = Effort(repeats=2, budget_s=1.0, timeout_s=60.0)
+
+
+def cubes() -> Pair:
+    gt = np.zeros((12, 12, 12), dtype=np.bool_)
+    gt[3:8, 3:8, 3:8] = True
+    return Pair(np.roll(gt, 1, axis=0), gt, (1.0, 1.0, 2.0), 1.0)
+
+
+def timing(tool: str, seconds: float, threads: int = 1, **more: int) -> Timing:
+    return Timing(tool, threads, "1", (seconds,), (seconds,), **more)
+
+
+def structure(peer: str, ratio: float) -> StructureResult:
+    return StructureResult("case", "organ", "cropped", (3, 3, 3), (timing("segauge", 1.0), timing(peer, ratio)))
+
+
+def verdicts(run: SpeedRun) -> dict[str, bool]:
+    return {verdict.promise: verdict.kept for verdict in judge(run) if verdict.kept is not None}
+
+
+def test_a_run_without_peers_measures_phantoms_and_growth(tmp_path, capsys):
+    out = tmp_path / "speed.json"
+    run = main(["--quick", "--peers", "none", "--pairs", "phantoms,scaling", "--repeats", "1", "--out", str(out)])
+    assert not run.left_out
+    assert all(result.timing("segauge").best_s > 0 for result in run.structures)
+    assert len(run.structures) == 4
+    printed = capsys.readouterr().out
+    assert "phantom ball 10 mm" in printed
+    assert "SKIP  every structure at least 10x faster than surface-distance" in printed
+    assert len(json.loads(out.read_text())["structures"]) == 4
+
+
+def test_our_worker_answers_with_times_values_and_memory():
+    with Runner(TINY) as runner, runner.stored(cubes()) as stored:
+        found = runner.time("segauge", stored)
+        assert len(found.seconds) == len(found.cpu_seconds) == 2
+        # A cube moved by one voxel of 1 mm: exact.
+        assert found.values["hd"] == pytest.approx(1.0)
+        assert found.peak_rss_bytes > 10e6
+
+
+def test_a_whole_case_is_measured_in_a_fresh_process():
+    pair = cubes()
+    case = Case(pair.pred.astype(np.uint8), pair.gt.astype(np.uint8), pair.spacing, 1.0, {"cube": (1,)})
+    with Runner(TINY) as runner, runner.stored(case) as stored:
+        assert runner.time_fresh("segauge", stored, threads=2).best_s > 0
+
+
+def test_a_failing_tool_is_a_row_with_the_reason():
+    request = {
+        "pred": "nowhere.npy",
+        "gt": "nowhere.npy",
+        "spacing": [1],
+        "tolerance_mm": 1,
+        "repeats": 1,
+        "budget_s": 1,
+    }
+    with Worker("pair", "segauge") as worker:
+        found = worker.time(request, timeout_s=60.0)
+        assert "FileNotFoundError" in found.error
+        assert found.best_s is None
+
+
+def test_a_tool_that_takes_too_long_is_ended_and_said_so():
+    with Runner(Effort(repeats=10**9, budget_s=1e9, timeout_s=1.0)) as runner, runner.stored(cubes()) as stored:
+        assert runner.time("segauge", stored).error == "stopped after 1 s"
+        runner.effort = TINY
+        assert runner.time("segauge", stored).best_s > 0
+
+
+@pytest.mark.parametrize(("ratio", "kept"), [(10.1, True), (9.9, False)])
+def test_the_promise_against_surface_distance_can_be_kept_and_broken(ratio, kept):
+    run = SpeedRun("", (structure("surface-distance", ratio),), (), (), ())
+    assert verdicts(run) == {
+        "every structure at least 10x faster than surface-distance, one thread, cropped arrays": kept
+    }
+
+
+@pytest.mark.parametrize(("reading_s", "peak", "kept"), [(1.1, 299, True), (0.9, 301, False)])
+def test_the_promises_about_whole_cases_can_be_kept_and_broken(reading_s, peak, kept):
+    case = CaseResult(
+        "kits-1",
+        3,
+        100,
+        (timing("segauge", 1.0, threads=2), timing("segauge-all", 1.0, threads=2)),
+        (timing("nibabel", reading_s), timing("nibabel+isal", reading_s)),
+        timing("segauge", 1.0, peak_rss_bytes=peak),
+    )
+    found = verdicts(SpeedRun("", (), (case,), (), ()))
+    assert len(found) == 5
+    assert set(found.values()) == {kept}
+
+
+@pytest.mark.parametrize(("exponent", "kept"), [(2.0, True), (3.0, False)])
+def test_growth_is_the_slope_of_the_logarithms(exponent, kept):
+    sizes = (10.0, 20.0, 40.0)
+    growth = ScalingResult("ball", "radius", "segauge-again", sizes, tuple(size**exponent for size in sizes), "", 2.5)
+    # A power law is fitted exactly, up to rounding.
+    assert growth.exponent == pytest.approx(exponent)
+    assert set(verdicts(SpeedRun("", (), (), (growth,), ())).values()) == {kept}
