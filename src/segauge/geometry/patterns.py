@@ -77,37 +77,93 @@ def pieces_by_code(surface: SurfaceKind, ndim: int) -> tuple[tuple[Piece, ...], 
 def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellPatterns:
     """Return the patterns of a surface on a lattice whose axes are the columns of `linear` (mm per voxel step)."""
     ndim = len(linear)
-    samples: list[tuple[npt.NDArray[np.float64], float]] = []
-    targets: list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], bool]] = []
-    sample_start, target_start = [0], [0]
-    samples_of = _samples_of_face if surface == "voxel" else _samples_of
-    for pieces in pieces_by_code(surface, ndim):
-        for piece in pieces:
-            corners = np.array(piece) @ linear.T
-            samples.extend(samples_of(corners))
-            targets.extend(_targets_of(corners))
-        sample_start.append(len(samples))
-        target_start.append(len(targets))
-    first_with: dict[frozenset[frozenset[Point]], int] = {}
-    same_as = [
-        first_with.setdefault(frozenset(map(frozenset, pieces)), code)
-        for code, pieces in enumerate(pieces_by_code(surface, ndim))
-    ]
+    unit = _unit_patterns(surface, ndim)
+    samples = unit.sample_corners @ linear.T
+    corner, u, v = (sides @ linear.T for sides in (unit.target_corner, unit.target_u, unit.target_v))
+    keep = _kept_targets(unit, u, v)
     return CellPatterns(
         ndim,
         linear,
         np.ascontiguousarray(np.linalg.inv(linear)),
         np.full(ndim, -0.5 if surface == "voxel" else 0.0),
-        np.array(same_as, dtype=np.int64),
-        np.array(sample_start, dtype=np.int64),
-        _three_columns([point for point, _ in samples]),
-        np.array([area for _, area in samples], dtype=np.float64),
-        np.array(target_start, dtype=np.int64),
-        _three_columns([corner for corner, _, _, _ in targets]),
-        _three_columns([u for _, u, _, _ in targets]),
-        _three_columns([v for _, _, v, _ in targets]),
-        np.array([is_rectangle for _, _, _, is_rectangle in targets], dtype=np.bool_),
+        unit.same_as,
+        _starts(unit.sample_code, len(unit.same_as)),
+        _three_columns(samples.mean(axis=1)),
+        unit.sample_share * (triangle_areas(samples) if ndim == 3 else _lengths(samples)),
+        _starts(unit.target_code[keep], len(unit.same_as)),
+        _three_columns(corner[keep]),
+        _three_columns(u[keep]),
+        _three_columns(v[keep]),
+        np.ascontiguousarray(unit.target_is_flat[keep]),
     )
+
+
+@dataclass(frozen=True, eq=False)
+class _UnitPatterns:
+    """The pieces of all codes in cell units: what does not depend on the spacing, worked out once.
+
+    A flat piece with parallel sides is listed twice as a target, whole and as triangles: on the lattice at hand its
+    sides are at right angles, and it counts whole, or they are not, and its triangles do.
+    """
+
+    same_as: npt.NDArray[np.int64]
+    sample_code: npt.NDArray[np.int64]
+    sample_corners: npt.NDArray[np.float64]
+    sample_share: npt.NDArray[np.float64]
+    target_code: npt.NDArray[np.int64]
+    target_piece: npt.NDArray[np.int64]
+    target_corner: npt.NDArray[np.float64]
+    target_u: npt.NDArray[np.float64]
+    target_v: npt.NDArray[np.float64]
+    target_is_flat: npt.NDArray[np.bool_]
+
+
+@cache
+def _unit_patterns(surface: SurfaceKind, ndim: int) -> _UnitPatterns:
+    samples_of = _samples_of_face if surface == "voxel" else _samples_of
+    samples: list[tuple[int, npt.NDArray[np.float64], float]] = []
+    targets: list[tuple[int, int, npt.NDArray[np.float64], bool]] = []
+    first_with: dict[frozenset[frozenset[Point]], int] = {}
+    same_as, piece_number = [], 0
+    for code, pieces in enumerate(pieces_by_code(surface, ndim)):
+        same_as.append(first_with.setdefault(frozenset(map(frozenset, pieces)), code))
+        for piece in pieces:
+            corners = np.array(piece)
+            samples += [(code, triangle, share) for triangle, share in samples_of(corners)]
+            targets += [(code, piece_number, sides, is_flat) for sides, is_flat in _targets_of(corners)]
+            piece_number += 1
+    sides = np.array([row[2] for row in targets])
+    return _UnitPatterns(
+        np.array(same_as, dtype=np.int64),
+        np.array([row[0] for row in samples], dtype=np.int64),
+        np.array([row[1] for row in samples]),
+        np.array([row[2] for row in samples]),
+        np.array([row[0] for row in targets], dtype=np.int64),
+        np.array([row[1] for row in targets], dtype=np.int64),
+        sides[:, 0],
+        sides[:, 1],
+        sides[:, 2],
+        np.array([row[3] for row in targets], dtype=np.bool_),
+    )
+
+
+def _kept_targets(unit: _UnitPatterns, u: npt.NDArray[np.float64], v: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+    """Say which targets count on this lattice: flat pieces whole where their sides are at right angles, else split."""
+    size = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
+    is_whole = unit.target_is_flat & (np.abs((u * v).sum(axis=1)) <= 1e-12 * size)
+    whole_pieces = np.zeros(int(unit.target_piece.max()) + 1, dtype=np.bool_)
+    whole_pieces[unit.target_piece[is_whole]] = True
+    return np.where(unit.target_is_flat, is_whole, ~whole_pieces[unit.target_piece])
+
+
+def _starts(codes: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
+    """Return where the rows of each code begin, and one past the last."""
+    return np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))]).astype(np.int64)
+
+
+def _lengths(segments: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    lengths: npt.NDArray[np.float64] = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1)
+    return lengths
 
 
 def triangles_of(corners: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -130,10 +186,9 @@ def triangle_areas(triangles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64
 
 
 def _samples_of(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray[np.float64], float]]:
-    if corners.shape[1] == 2:
-        return [(corners.mean(axis=0), float(np.linalg.norm(corners[1] - corners[0])))]
-    triangles = triangles_of(corners)
-    return list(zip(triangles.mean(axis=1), triangle_areas(triangles).tolist(), strict=True))
+    """Return the triangles (or the segment) whose middles are the samples of a piece, and the share each counts."""
+    triangles = corners[np.newaxis] if corners.shape[1] == 2 else triangles_of(corners)
+    return [(triangle, 1.0) for triangle in triangles]
 
 
 def _samples_of_face(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray[np.float64], float]]:
@@ -145,31 +200,22 @@ def _samples_of_face(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray
     if corners.shape[1] == 2:
         return _samples_of(corners)
     triangles = np.stack([np.roll(corners, 1, axis=0), corners, np.roll(corners, -1, axis=0)], axis=1)
-    return list(zip(triangles.mean(axis=1), (triangle_areas(triangles) / 2).tolist(), strict=True))
+    return [(triangle, 0.5) for triangle in triangles]
 
 
-def _targets_of(
-    corners: npt.NDArray[np.float64],
-) -> list[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64], bool]]:
+def _targets_of(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray[np.float64], bool]]:
+    """Return (corner, u, v) of the targets that a piece is made of, and whether each is a whole flat piece."""
     if corners.shape[1] == 2:
-        return [(corners[0], corners[1] - corners[0], np.zeros(2), True)]
-    if _is_rectangle(corners):
-        return [(corners[0], corners[1] - corners[0], corners[3] - corners[0], True)]
-    return [(a, b - a, c - a, False) for a, b, c in triangles_of(corners)]
+        return [(np.stack([corners[0], corners[1] - corners[0], np.zeros(2)]), True)]
+    targets = [(np.stack([a, b - a, c - a]), False) for a, b, c in triangles_of(corners)]
+    is_parallelogram = len(corners) == 4 and np.allclose(corners[0] + corners[2], corners[1] + corners[3], atol=1e-12)
+    if is_parallelogram:
+        targets.append((np.stack([corners[0], corners[1] - corners[0], corners[3] - corners[0]]), True))
+    return targets
 
 
-def _is_rectangle(corners: npt.NDArray[np.float64]) -> bool:
-    if len(corners) != 4:
-        return False
-    u, v = corners[1] - corners[0], corners[3] - corners[0]
-    size = float(np.linalg.norm(u) * np.linalg.norm(v))
-    closes = np.linalg.norm(corners[0] + u + v - corners[2]) <= 1e-12 * np.sqrt(size)
-    return bool(closes and abs(u @ v) <= 1e-12 * size)
-
-
-def _three_columns(rows: Sequence[npt.NDArray[np.float64]]) -> npt.NDArray[np.float64]:
-    table = np.array(rows, dtype=np.float64)
-    return np.ascontiguousarray(np.pad(table, ((0, 0), (3 - table.shape[1], 0))))
+def _three_columns(rows: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    return np.ascontiguousarray(np.pad(rows, ((0, 0), (3 - rows.shape[1], 0))))
 
 
 def _corner(index: int, ndim: int) -> tuple[int, ...]:
