@@ -35,7 +35,7 @@ layers: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 fast: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow"
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --durations=15
 
 slow: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS) -m slow
