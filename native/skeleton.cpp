@@ -1,6 +1,7 @@
 #include "skeleton.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace segauge {
@@ -8,9 +9,6 @@ namespace {
 
 // A neighbourhood of 3 x 3 x 3 voxels as 27 bits; bit 9 z + 3 y + x, so the voxel itself is bit 13.
 constexpr uint32_t kCenter = uint32_t{1} << 13;
-
-// Squared distances are counted in a table: a structure of more than 4096 voxels to its middle is refused.
-constexpr uint32_t kLargestSquare = uint32_t{1} << 24;
 
 constexpr uint32_t bits_where(bool (*chosen)(int z, int y, int x)) {
   uint32_t bits = 0;
@@ -34,34 +32,51 @@ constexpr uint32_t along_x(uint32_t bits) { return (bits & kNotRight) << 1 | (bi
 constexpr uint32_t along_y(uint32_t bits) { return (bits & kNotBack) << 3 | (bits & kNotFront) >> 3; }
 constexpr uint32_t along_z(uint32_t bits) { return (bits << 9 | bits >> 9) & kAll; }
 
-// The part of a set of neighbours that hangs together with `seed` by corners, edges or faces.
-uint32_t touching_part(uint32_t seed, uint32_t set) {
-  for (uint32_t grown = seed;; seed = grown) {
-    grown |= along_x(grown);
-    grown |= along_y(grown);
-    grown = (grown | along_z(grown)) & set;
-    if (grown == seed) return seed;
+constexpr uint32_t lowest_of(uint32_t bits) { return bits & (~bits + 1); }
+
+// A set of neighbours and all that touch it by a corner, an edge or a face.
+constexpr uint32_t with_touching(uint32_t bits) {
+  bits |= along_x(bits);
+  bits |= along_y(bits);
+  return bits | along_z(bits);
+}
+
+// The neighbours that share a face with one of a set.
+constexpr uint32_t sharing_face(uint32_t bits) { return along_x(bits) | along_y(bits) | along_z(bits); }
+
+bool is_one_touching_piece(uint32_t set) {
+  for (uint32_t piece = lowest_of(set);;) {
+    const uint32_t grown = with_touching(piece) & set;
+    if (grown == piece) return piece == set && set != 0;
+    piece = grown;
   }
 }
 
-// The same by faces only.
-uint32_t face_sharing_part(uint32_t seed, uint32_t set) {
-  for (;;) {
-    const uint32_t grown = (seed | along_x(seed) | along_y(seed) | along_z(seed)) & set;
-    if (grown == seed) return seed;
-    seed = grown;
-  }
-}
-
-// A voxel is simple if removing it changes no topology: its neighbours in the mask are one piece, and so are the
-// background voxels around it that touch one of its faces, connected by faces within the 18-neighbourhood.
-bool is_simple(uint32_t around) {
-  const uint32_t mask = around & ~kCenter;
-  const uint32_t background = ~around & kFacesAndEdges;
+// Whether the background voxels that touch the voxel's faces hang together by faces within the 18-neighbourhood.
+bool is_open_on_one_side(uint32_t background) {
   const uint32_t open = background & kFaces;
-  if (mask == 0 || open == 0) return false;
-  if (touching_part(mask & (~mask + 1), mask) != mask) return false;
-  return (open & ~face_sharing_part(open & (~open + 1), background)) == 0;
+  for (uint32_t piece = lowest_of(open);;) {
+    const uint32_t grown = (piece | sharing_face(piece)) & background;
+    if (grown == piece) return (open & ~piece) == 0 && open != 0;
+    piece = grown;
+  }
+}
+
+// A voxel is simple if removing it changes no topology: its neighbours in the mask are one piece, and so is the
+// background around it.
+bool is_simple(uint32_t around) {
+  return is_open_on_one_side(~around & kFacesAndEdges) && is_one_touching_piece(around & ~kCenter);
+}
+
+// Whether a simple voxel is simple whatever other voxels of `chosen` are removed with it (Bertrand's P-simple points).
+// What stays for certain must be one piece that every chosen neighbour touches; and past every chosen face neighbour
+// the background must have a way, over another face neighbour and the edge neighbour between the two.
+bool is_simple_among(uint32_t around, uint32_t chosen) {
+  const uint32_t staying = around & ~chosen & ~kCenter, leaving = chosen & ~kCenter;
+  if (!is_one_touching_piece(staying) || (leaving & ~with_touching(staying)) != 0) return false;
+  const uint32_t background = ~around & kFacesAndEdges;
+  const uint32_t ways = sharing_face(background & kFaces) & background & ~kFaces;
+  return (leaving & kFaces & ~sharing_face(ways)) == 0;
 }
 
 // Bits by address; one word more than needed, so that a window may look past the end.
@@ -180,22 +195,23 @@ class Thinning {
  public:
   explicit Thinning(const BitVolume& mask)
       : ndim_(mask.ndim), layout_(mask), left_(padded(mask, layout_)), reached_(layout_.size()), pooled_(layout_.size()),
-        changed_(layout_.size()), chosen_(layout_.size()) {
+        marked_(layout_.size()) {
     if (mask.ndim == 3) directions_ = {-layout_.plane, layout_.plane};
     for (const int64_t step : {-layout_.row, layout_.row, int64_t{-1}, int64_t{1}}) directions_.push_back(step);
   }
 
-  // Shallow voxels first; where the depth is the same, those with less depth around them.
+  // Shallow voxels first; where the depth is the same, those with less depth around them. The outermost are all
+  // alike: in a mask that is nowhere deeper, an order among them would only wear away the ends.
   void run() {
     const BitField mask = left_;
     const Distances distances(mask, layout_, ndim_);
     const std::vector<int64_t> order = by_depth(mask, distances.squares());
     std::vector<std::pair<uint64_t, int64_t>> bucket;
     size_t at = 0;
-    for (const int64_t count : bucket_sizes_) {
+    for (size_t square = 1; square < bucket_sizes_.size(); ++square) {
       bucket.clear();
-      for (const size_t end = at + static_cast<size_t>(count); at < end; ++at)
-        bucket.emplace_back(distances.sum_around(order[at]), order[at]);
+      for (const size_t end = at + static_cast<size_t>(bucket_sizes_[square]); at < end; ++at)
+        bucket.emplace_back(square > 1 ? distances.sum_around(order[at]) : 0, order[at]);
       std::sort(bucket.begin(), bucket.end());
       thin_bucket(bucket);
     }
@@ -231,7 +247,7 @@ class Thinning {
 
   std::vector<int64_t> by_depth(const BitField& mask, const std::vector<uint32_t>& squares) {
     const uint32_t largest = squares.empty() ? 0 : *std::max_element(squares.begin(), squares.end());
-    if (largest > kLargestSquare) throw std::invalid_argument("the mask is more than 8192 voxels thick");
+    // A voxel this deep has a disk of such voxels around it, so the table is no longer than the list of voxels.
     bucket_sizes_.assign(largest + size_t{1}, 0);
     for (const uint32_t square : squares) ++bucket_sizes_[square];
     std::vector<size_t> next(bucket_sizes_.size(), 0);
@@ -245,77 +261,108 @@ class Thinning {
   }
 
   void thin_bucket(const std::vector<std::pair<uint64_t, int64_t>>& bucket) {
-    std::vector<int64_t> pool;
     for (size_t from = 0, to = 0; from < bucket.size(); from = to) {
-      pool.clear();
-      for (; to < bucket.size() && bucket[to].first == bucket[from].first; ++to) pool.push_back(bucket[to].second);
-      for (const int64_t voxel : pool) reached_.set(voxel);
-      while (!pool.empty()) pool = pass(pool);
+      for (; to < bucket.size() && bucket[to].first == bucket[from].first; ++to) {
+        reached_.set(bucket[to].second);
+        pool(bucket[to].second);
+      }
+      thin();
     }
   }
 
-  // Once through all directions. Returns the voxels whose neighbourhood has changed: what stayed and did not change
-  // need not be looked at again.
-  std::vector<int64_t> pass(const std::vector<int64_t>& pool) {
-    std::vector<int64_t> changed;
-    for (const int64_t voxel : pool) pooled_.set(voxel);
-    for (const int64_t direction : directions_) {
-      chosen_list_.clear();
-      for (const int64_t voxel : pool) choose(voxel, direction);
-      for (const int64_t voxel : changed)
-        if (!pooled_.get(voxel)) choose(voxel, direction);
-      std::sort(chosen_list_.begin(), chosen_list_.end());
-      for (const int64_t voxel : chosen_list_) chosen_.set(voxel);
-      for (const int64_t voxel : chosen_list_) remove(voxel, changed);
-      for (const int64_t voxel : chosen_list_) chosen_.clear(voxel);
+  // Removes all that can be removed of what has been reached. At the end nothing of that is removable any more, so
+  // the next depth starts with its own voxels only.
+  void thin() {
+    for (keep_removable(pool_); !pool_.empty(); keep_removable(pool_)) {
+      waiting_ = pool_;
+      bool any = remove_together(waiting_);
+      for (const int64_t direction : directions_) {
+        keep_removable(waiting_);
+        open_.clear();
+        std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(open_),
+                     [&](int64_t voxel) { return !left_.get(voxel + direction); });
+        any |= remove_together(open_);
+      }
+      if (!any) remove_apart();
     }
-    for (const int64_t voxel : pool) pooled_.clear(voxel);
-    for (const int64_t voxel : changed) changed_.clear(voxel);
-    changed.erase(std::remove_if(changed.begin(), changed.end(), [&](int64_t v) { return !left_.get(v); }),
-                  changed.end());
-    return changed;
   }
 
-  void choose(int64_t voxel, int64_t direction) {
-    if (!left_.get(voxel) || left_.get(voxel + direction)) return;
-    const uint32_t around = neighbourhood(voxel);
-    if (!is_single(around & ~kCenter) && is_simple(around)) chosen_list_.push_back(voxel);
+  void pool(int64_t voxel) {
+    if (pooled_.get(voxel)) return;
+    pooled_.set(voxel);
+    pool_.push_back(voxel);
   }
 
-  // A voxel with a single neighbour is the end of a curve, unless that neighbour stays in this turn: then it is the
-  // last of a layer. Without this rule a row of voxels would be eaten up one after the other.
-  void remove(int64_t voxel, std::vector<int64_t>& changed) {
-    const uint32_t around = neighbourhood(voxel);
-    const uint32_t others = around & ~kCenter;
-    if (!is_simple(around)) return;
-    if (is_single(others) && chosen_.get(voxel + offset(lowest_bit(others)))) return;
-    left_.clear(voxel);
-    for (uint32_t todo = others; todo != 0; todo &= todo - 1) {
-      const int64_t neighbour = voxel + offset(lowest_bit(todo));
-      if (!reached_.get(neighbour) || changed_.get(neighbour)) continue;
-      changed_.set(neighbour);
-      changed.push_back(neighbour);
-    }
+  // A voxel is removable if it is simple and not the end of a curve. One that is not becomes so only by a change
+  // around it, which brings it back into the pool.
+  bool is_removable(int64_t voxel) const {
+    const uint32_t around = bits_around(left_, voxel);
+    return left_.get(voxel) && !is_single(around & ~kCenter) && is_simple(around);
+  }
+
+  void keep_removable(std::vector<int64_t>& voxels) {
+    voxels.erase(std::remove_if(voxels.begin(), voxels.end(),
+                                [&](int64_t voxel) {
+                                  if (is_removable(voxel)) return false;
+                                  if (&voxels == &pool_) pooled_.clear(voxel);
+                                  return true;
+                                }),
+                 voxels.end());
+  }
+
+  // Removes those of the chosen voxels that can go whichever of the others go with them, all at once: the order in
+  // which they are listed plays no role.
+  bool remove_together(const std::vector<int64_t>& chosen) {
+    going_.clear();
+    for (const int64_t voxel : chosen) marked_.set(voxel);
+    for (const int64_t voxel : chosen)
+      if (is_simple_among(bits_around(left_, voxel), bits_around(marked_, voxel))) going_.push_back(voxel);
+    for (const int64_t voxel : chosen) marked_.clear(voxel);
+    for (const int64_t voxel : going_) left_.clear(voxel);
+    for (const int64_t voxel : going_) pool_around(voxel);
+    return !going_.empty();
+  }
+
+  // Where all wait for each other: one after the other, but no two neighbours.
+  void remove_apart() {
+    going_ = pool_;
+    std::sort(going_.begin(), going_.end());
+    going_.erase(std::remove_if(going_.begin(), going_.end(),
+                                [&](int64_t voxel) {
+                                  if (bits_around(marked_, voxel) != 0) return true;
+                                  marked_.set(voxel);
+                                  return false;
+                                }),
+                 going_.end());
+    for (const int64_t voxel : going_) marked_.clear(voxel);
+    for (const int64_t voxel : going_) left_.clear(voxel);
+    for (const int64_t voxel : going_) pool_around(voxel);
+  }
+
+  void pool_around(int64_t voxel) {
+    for (uint32_t todo = bits_around(left_, voxel) & bits_around(reached_, voxel); todo != 0; todo &= todo - 1)
+      pool(voxel + offset(lowest_bit(todo)));
   }
 
   int64_t offset(int bit) const {
     return (bit / 9 - 1) * layout_.plane + (bit / 3 % 3 - 1) * layout_.row + (bit % 3 - 1);
   }
 
-  uint32_t neighbourhood(int64_t voxel) const {
+  uint32_t bits_around(const BitField& field, int64_t voxel) const {
     uint32_t around = 0;
     int shift = 0;
     for (int64_t z = -1; z <= 1; ++z)
       for (int64_t y = -1; y <= 1; ++y, shift += 3)
-        around |= left_.window(voxel + z * layout_.plane + y * layout_.row - 1) << shift;
+        around |= field.window(voxel + z * layout_.plane + y * layout_.row - 1) << shift;
     return around;
   }
 
   const int ndim_;
   const Layout layout_;
-  BitField left_;                                 // what has not been removed
-  BitField reached_, pooled_, changed_, chosen_;  // marks of voxels
-  std::vector<int64_t> directions_, chosen_list_, bucket_sizes_;
+  BitField left_;                       // what has not been removed
+  BitField reached_, pooled_, marked_;  // of the current depth or shallower; in pool_; chosen for a turn
+  std::vector<int64_t> pool_;           // holds every reached voxel that may be removable
+  std::vector<int64_t> waiting_, open_, going_, directions_, bucket_sizes_;
 };
 
 }  // namespace
