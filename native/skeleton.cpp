@@ -32,34 +32,51 @@ constexpr uint32_t along_x(uint32_t bits) { return (bits & kNotRight) << 1 | (bi
 constexpr uint32_t along_y(uint32_t bits) { return (bits & kNotBack) << 3 | (bits & kNotFront) >> 3; }
 constexpr uint32_t along_z(uint32_t bits) { return (bits << 9 | bits >> 9) & kAll; }
 
-// The part of a set of neighbours that hangs together with `seed` by corners, edges or faces.
-uint32_t touching_part(uint32_t seed, uint32_t set) {
-  for (uint32_t grown = seed;; seed = grown) {
-    grown |= along_x(grown);
-    grown |= along_y(grown);
-    grown = (grown | along_z(grown)) & set;
-    if (grown == seed) return seed;
+constexpr uint32_t lowest_of(uint32_t bits) { return bits & (~bits + 1); }
+
+// A set of neighbours and all that touch it by a corner, an edge or a face.
+constexpr uint32_t with_touching(uint32_t bits) {
+  bits |= along_x(bits);
+  bits |= along_y(bits);
+  return bits | along_z(bits);
+}
+
+// The neighbours that share a face with one of a set.
+constexpr uint32_t sharing_face(uint32_t bits) { return along_x(bits) | along_y(bits) | along_z(bits); }
+
+bool is_one_touching_piece(uint32_t set) {
+  for (uint32_t piece = lowest_of(set);;) {
+    const uint32_t grown = with_touching(piece) & set;
+    if (grown == piece) return piece == set && set != 0;
+    piece = grown;
   }
 }
 
-// The same by faces only.
-uint32_t face_sharing_part(uint32_t seed, uint32_t set) {
-  for (;;) {
-    const uint32_t grown = (seed | along_x(seed) | along_y(seed) | along_z(seed)) & set;
-    if (grown == seed) return seed;
-    seed = grown;
-  }
-}
-
-// A voxel is simple if removing it changes no topology: its neighbours in the mask are one piece, and so are the
-// background voxels around it that touch one of its faces, connected by faces within the 18-neighbourhood.
-bool is_simple(uint32_t around) {
-  const uint32_t mask = around & ~kCenter;
-  const uint32_t background = ~around & kFacesAndEdges;
+// Whether the background voxels that touch the voxel's faces hang together by faces within the 18-neighbourhood.
+bool is_open_on_one_side(uint32_t background) {
   const uint32_t open = background & kFaces;
-  if (mask == 0 || open == 0) return false;
-  if (touching_part(mask & (~mask + 1), mask) != mask) return false;
-  return (open & ~face_sharing_part(open & (~open + 1), background)) == 0;
+  for (uint32_t piece = lowest_of(open);;) {
+    const uint32_t grown = (piece | sharing_face(piece)) & background;
+    if (grown == piece) return (open & ~piece) == 0 && open != 0;
+    piece = grown;
+  }
+}
+
+// A voxel is simple if removing it changes no topology: its neighbours in the mask are one piece, and so is the
+// background around it.
+bool is_simple(uint32_t around) {
+  return is_open_on_one_side(~around & kFacesAndEdges) && is_one_touching_piece(around & ~kCenter);
+}
+
+// Whether a simple voxel is simple whatever other voxels of `chosen` are removed with it (Bertrand's P-simple points).
+// What stays for certain must be one piece that every chosen neighbour touches; and past every chosen face neighbour
+// the background must have a way, over another face neighbour and the edge neighbour between the two.
+bool is_simple_among(uint32_t around, uint32_t chosen) {
+  const uint32_t staying = around & ~chosen & ~kCenter, leaving = chosen & ~kCenter;
+  if (!is_one_touching_piece(staying) || (leaving & ~with_touching(staying)) != 0) return false;
+  const uint32_t background = ~around & kFacesAndEdges;
+  const uint32_t ways = sharing_face(background & kFaces) & background & ~kFaces;
+  return (leaving & kFaces & ~sharing_face(ways)) == 0;
 }
 
 // Whether a voxel is simple whatever other voxels of `chosen` are removed with it (Bertrand's P-simple points). What

@@ -67,23 +67,20 @@ def is_simple(around: int) -> bool:
 
 @lru_cache(maxsize=1 << 18)
 def is_simple_among(around: int, chosen: int) -> bool:
-    """Say whether a voxel is simple whichever of the other chosen voxels around it are removed with it.
+    """Say whether a simple voxel stays simple whichever of the other chosen voxels around it are removed.
 
     These are the P-simple points of Bertrand (1995): what stays for certain is one piece, which every chosen
-    neighbour touches; the background is one piece as for a simple voxel; and past every chosen face neighbour it has
-    a way, over another face neighbour of the voxel and the edge neighbour between the two.
+    neighbour touches; and past every chosen face neighbour the background has a way, over another face neighbour of
+    the voxel and the edge neighbour between the two.
     """
-    leaving = {i for i in range(27) if around & chosen & ~(1 << _CENTER) & 1 << i}
-    staying = {i for i in range(27) if around & ~chosen & ~(1 << _CENTER) & 1 << i}
-    background = {i for i in _FACES_AND_EDGES if not around >> i & 1}
-    doors = background & _FACES
-    if not staying or not doors or _piece(min(staying), staying, reach=3) != staying:
-        return False
-    if not doors <= _piece(min(doors), background, reach=1):
+    leaving = {i for i in range(27) if chosen >> i & 1} - {_CENTER}
+    staying = {i for i in range(27) if around >> i & 1} - {_CENTER} - leaving
+    if not staying or _piece(min(staying), staying, reach=3) != staying:
         return False
     if not all(any(_touch(one, other, reach=3) for other in staying) for one in leaving):
         return False
-    ways = {i for i in background - _FACES if any(_touch(i, door, reach=1) for door in doors)}
+    background = {i for i in _FACES_AND_EDGES if not around >> i & 1}
+    ways = {i for i in background - _FACES if any(_touch(i, door, reach=1) for door in background & _FACES)}
     return all(any(_touch(one, way, reach=1) for way in ways) for one in leaving & _FACES)
 
 
