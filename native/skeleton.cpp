@@ -79,23 +79,6 @@ bool is_simple_among(uint32_t around, uint32_t chosen) {
   return (leaving & kFaces & ~sharing_face(ways)) == 0;
 }
 
-// Whether a voxel is simple whatever other voxels of `chosen` are removed with it (Bertrand's P-simple points). What
-// stays for certain must be one piece that every chosen neighbour touches; and of every chosen face neighbour the
-// background must have a way around, over a face neighbour and the edge between the two.
-bool is_simple_among(uint32_t around, uint32_t chosen) {
-  const uint32_t staying = around & ~chosen & ~kCenter, leaving = chosen & ~kCenter;
-  if (staying == 0 || touching_part(staying & (~staying + 1), staying) != staying) return false;
-  uint32_t reach = staying | along_x(staying);
-  reach |= along_y(reach);
-  reach |= along_z(reach);
-  if (leaving & ~reach) return false;
-  const uint32_t background = ~around & kFacesAndEdges;
-  const uint32_t open = background & kFaces;
-  if (open == 0 || (open & ~face_sharing_part(open & (~open + 1), background)) != 0) return false;
-  const uint32_t ways = (along_x(open) | along_y(open) | along_z(open)) & background & ~kFaces;
-  return (leaving & kFaces & ~(along_x(ways) | along_y(ways) | along_z(ways))) == 0;
-}
-
 // Bits by address; one word more than needed, so that a window may look past the end.
 class BitField {
  public:
