@@ -71,6 +71,7 @@ def test_dice_through_measure(shared):
         assert value == (pytest.approx(float(row["dice"]), abs=1e-15) if row["dice"] else None)
 
 
+@pytest.mark.slow
 def test_the_other_data_sets(shared):
     """Head-and-neck organs in one file each, spine and whole-body label maps: found by their own tables."""
     data = shared / "data"
