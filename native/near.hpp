@@ -79,6 +79,7 @@ class NearSearch {
     }
     std::fill_n(best, count_, kInfinity);
     worst_ = kInfinity;
+    guess();
     const uint32_t* row = around_.row(cell.z, cell.y);
     const int shift = static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
     search_neighbours(row, shift);
@@ -90,6 +91,15 @@ class NearSearch {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
+
+  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
+  // before.
+  void guess() {
+    const uint32_t code = here_[hint_.place];
+    if (code == 0) return;
+    KnownDistances::Entry& entry = known_.between(from_, code, hint_.offset);
+    take({&entry, 0, code, hint_});
+  }
 
   bool is_settled(const double* clearance) const {
     bool settled = true;
@@ -113,14 +123,14 @@ class NearSearch {
     constexpr uint64_t kLine = kMiddle | kMiddle << 1 | kMiddle >> 1, kSquare = kLine | kLine << kSide | kLine >> kSide;
     uint64_t plane[3];
     for (int64_t dz = -1; dz <= 1; ++dz) plane[dz + 1] = occupied(row, shift, dz, 1) & kSquare;
-    consider(plane[1] & kCross, 0);
-    consider(plane[0] & kMiddle, -1);
-    consider(plane[2] & kMiddle, 1);
-    take_considered();
+    if (worst_ == kInfinity) {
+      consider(plane[1] & kCross, 0);
+      consider(plane[0] & kMiddle, -1);
+      consider(plane[2] & kMiddle, 1);
+      take_considered();
+    }
     const auto& within = reach_.planes(from_, worst_);
-    consider(plane[1] & ~kCross & within[kNear], 0);
-    consider(plane[0] & ~kMiddle & within[kNear - 1], -1);
-    consider(plane[2] & ~kMiddle & within[kNear + 1], 1);
+    for (int64_t dz = -1; dz <= 1; ++dz) consider(plane[dz + 1] & within[static_cast<size_t>(kNear + dz)], dz);
     take_considered();
   }
 
@@ -139,14 +149,16 @@ class NearSearch {
   void consider(uint64_t cells, int64_t dz) {
     for (; cells != 0; cells &= cells - 1) {
       const int64_t bit = lowest_bit(cells), dy = bit / kSide - kNear, dx = bit % kSide - kNear;
-      const uint32_t to = here_[(dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx];
+      const auto place = static_cast<int32_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
+      const uint32_t to = here_[place];
       // from the other cell to this one, so the other way round
       const auto offset = static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
       KnownDistances::Entry& entry = known_.between(from_, to, offset);
       double least = entry.least();
+      if (least >= worst_) continue;
       if (!entry.is_known())
         least = squared_between(patterns_.sample_box[from_], patterns_.target_box[to], patterns_.offset(-dz, -dy, -dx)) * (1 - 1e-9);
-      considered_[count_considered_] = {&entry, least, to, offset};
+      considered_[count_considered_] = {&entry, least, to, {place, offset}};
       first_ = least < considered_[first_].least ? count_considered_ : first_;
       ++count_considered_;
     }
@@ -162,22 +174,31 @@ class NearSearch {
     count_considered_ = first_ = 0;
   }
 
+  struct Step {
+    int32_t place;    // of the other cell, from here_
+    uint32_t offset;  // its number among the offsets of KnownDistances
+  };
   struct Considered {
     KnownDistances::Entry* entry;
     double least;
-    uint32_t code, offset;
+    uint32_t code;
+    Step step;
   };
 
   void take(const Considered& cell) {
-    if (!cell.entry->is_known()) known_.work_out(from_, cell.code, cell.offset, *cell.entry);
+    if (!cell.entry->is_known()) known_.work_out(from_, cell.code, cell.step.offset, *cell.entry);
     const double* values = known_.values(*cell.entry);
-    const uint8_t* order = known_.sample_order(from_, cell.offset);
+    const uint8_t* order = known_.sample_order(from_, cell.step.offset);
     double worst = 0;
+    bool improved = false;
     for (size_t i = 0; i < count_; ++i) {
-      best_[i] = std::min(best_[i], values[order[i]]);
+      const double value = values[order[i]];
+      improved |= value < best_[i];
+      best_[i] = std::min(best_[i], value);
       worst = std::max(worst, best_[i]);
     }
     worst_ = worst;
+    hint_ = improved ? cell.step : hint_;
   }
 
   Surroundings around_;
@@ -190,6 +211,7 @@ class NearSearch {
   size_t count_ = 0;
   double* best_ = nullptr;
   double worst_ = kInfinity;
+  Step hint_{0, static_cast<uint32_t>(KnownDistances::kOffsets / 2)};  // where the last search found its nearest piece
   size_t count_considered_ = 0, first_ = 0;  // the first is the most promising one
   Considered considered_[KnownDistances::kOffsets];
 };
