@@ -2,7 +2,6 @@
 #pragma once
 
 #include <mutex>
-#include <optional>
 
 #include "known.hpp"
 #include "surroundings.hpp"
@@ -15,28 +14,27 @@ class NearReach {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr size_t kSteps = 16;  // distances told apart
 
-  explicit NearReach(const Patterns& patterns) : within_(patterns.same_as.size()) {
+  explicit NearReach(const Patterns& patterns) : patterns_(patterns), within_(patterns.kinds > 0 ? patterns.same_as.size() : 0) {
     double finest = kInfinity;
     for (size_t axis = 0; axis < 3; ++axis) finest = std::min(finest, 1 / patterns.reach()[axis]);
     per_mm_ = static_cast<float>(kSteps / ((kNear + 1) * finest));
-    for (size_t code = 0; code < within_.size(); ++code)
-      if (patterns.same_as[code] == static_cast<int64_t>(code)) fill(patterns, code);
   }
 
   // The cells of each plane of the block (bit kSide * row + place) that a squared distance may reach from a code.
-  const std::array<uint64_t, kSide>& planes(uint32_t code, double squared) const {
+  const std::array<uint64_t, kSide>& planes(uint32_t code, double squared) {
+    if (within_[code][kSteps - 1][kNear] == 0) fill(code);
     const float step = std::sqrt(static_cast<float>(squared)) * per_mm_;
     return within_[code][step < static_cast<float>(kSteps - 1) ? static_cast<size_t>(step) : kSteps - 1];
   }
 
  private:
-  void fill(const Patterns& patterns, size_t code) {
+  void fill(size_t code) {
     double gap[3][kSide] = {};  // squares of how near the samples come to a cell so many steps away along each axis
-    for (size_t axis = 0; axis < 3 && patterns.is_orthogonal; ++axis) {
-      const double step = patterns.step[axis][axis], low = patterns.cell_low[axis];
+    for (size_t axis = 0; axis < 3 && patterns_.is_orthogonal; ++axis) {
+      const double step = patterns_.step[axis][axis], low = patterns_.cell_low[axis];
       for (int64_t k = 1; k <= kNear; ++k) {
-        const double up = low + step * static_cast<double>(k) - patterns.sample_box[code].high[axis];
-        const double down = patterns.sample_box[code].low[axis] - low + step * static_cast<double>(k - 1);
+        const double up = low + step * static_cast<double>(k) - patterns_.sample_box[code].high[axis];
+        const double down = patterns_.sample_box[code].low[axis] - low + step * static_cast<double>(k - 1);
         gap[axis][kNear + k] = up > 0 ? up * up : 0;
         gap[axis][kNear - k] = down > 0 ? down * down : 0;
       }
@@ -54,15 +52,24 @@ class NearReach {
       for (size_t z = 0; z < kSide; ++z) within[step][z] |= within[step - 1][z];
   }
 
+  const Patterns& patterns_;
   std::vector<std::array<std::array<uint64_t, kSide>, kSteps>> within_;
   float per_mm_;
+};
+
+// What a worker knows of the cells around a cell, by their codes; it grows as it is asked.
+struct Knowledge {
+  explicit Knowledge(const Patterns& patterns) : distances(patterns), reach(patterns) {}
+
+  KnownDistances distances;
+  NearReach reach;
 };
 
 // Searches the cells within KnownDistances::kReach steps of a query. Only for patterns that can be viewed mirrored.
 class NearSearch {
  public:
-  NearSearch(const CellSet& to, const Patterns& patterns, const NearReach& reach, KnownDistances& known)
-      : around_(to), patterns_(patterns), reach_(reach), known_(known) {}
+  NearSearch(const CellSet& to, const Patterns& patterns, Knowledge& knowledge)
+      : around_(to), patterns_(patterns), reach_(knowledge.reach), known_(knowledge.distances) {}
 
   // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece in the block of cells around
   // it, infinity if the surface does not pass there. Returns the largest of them.
@@ -203,7 +210,7 @@ class NearSearch {
 
   Surroundings around_;
   const Patterns& patterns_;
-  const NearReach& reach_;
+  NearReach& reach_;
   KnownDistances& known_;
   // the query at hand
   const uint8_t* here_ = nullptr;
@@ -219,28 +226,25 @@ class NearSearch {
 // Patterns, and for each worker what is known of the distances between them; kept from one surface to the next.
 class PreparedPatterns {
  public:
-  explicit PreparedPatterns(Patterns&& from) : patterns(std::move(from)) {
-    if (!patterns.views.empty()) near_reach.emplace(patterns);
-  }
+  explicit PreparedPatterns(Patterns&& from) : patterns(std::move(from)) {}
   PreparedPatterns(const PreparedPatterns&) = delete;
 
   const Patterns patterns;
-  std::optional<NearReach> near_reach;  // where distances can be known beforehand
 
   // Runs work with the knowledge of `workers` workers: the kept one, or a new one if somebody else is using that.
   template <class Work>
   auto with_knowledge(int workers, Work&& work) {
     const std::unique_lock<std::mutex> lock(guard_, std::try_to_lock);
-    std::vector<KnownDistances> fresh;
-    std::vector<KnownDistances>& known = lock.owns_lock() ? known_ : fresh;
-    for (auto& each : known) each.keep_small();
+    std::vector<Knowledge> fresh;
+    std::vector<Knowledge>& known = lock.owns_lock() ? known_ : fresh;
+    for (auto& each : known) each.distances.keep_small();
     while (known.size() < static_cast<size_t>(workers)) known.emplace_back(patterns);
     return work(known);
   }
 
  private:
   std::mutex guard_;
-  std::vector<KnownDistances> known_;
+  std::vector<Knowledge> known_;
 };
 
 }  // namespace segauge

@@ -1,4 +1,5 @@
 #include <numeric>
+#include <optional>
 
 #include "parallel.hpp"
 #include "search.hpp"
@@ -104,9 +105,9 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   out.area.resize(static_cast<size_t>(start.back()));
   const auto bricks = static_cast<int64_t>(from.bricks.size());
   const int64_t chunks = (bricks + kBricksPerChunk - 1) / kBricksPerChunk;
-  auto search_chunk = [&](int64_t chunk, KnownDistances& known) {
+  auto search_chunk = [&](int64_t chunk, Knowledge& knowledge) {
     std::optional<NearSearch> near;
-    if (prepared.near_reach) near.emplace(to, patterns, *prepared.near_reach, known);
+    if (knowledge.distances.is_useful()) near.emplace(to, patterns, knowledge);
     Search search(to, tree, patterns, near ? &*near : nullptr);
     const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
     const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
@@ -120,7 +121,7 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
       for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
     }
   };
-  prepared.with_knowledge(worker_count(chunks, threads), [&](std::vector<KnownDistances>& known) {
+  prepared.with_knowledge(worker_count(chunks, threads), [&](std::vector<Knowledge>& known) {
     parallel_for(chunks, threads,
                  [&](int64_t chunk, int worker) { search_chunk(chunk, known[static_cast<size_t>(worker)]); });
   });

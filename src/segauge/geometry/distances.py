@@ -102,7 +102,7 @@ def _cached_patterns(engine_used: Any, surface: SurfaceKind, ndim: int, linear_b
 
 def smallest_edge(linear: Floats) -> float:
     """Return the length of the shortest voxel edge in mm."""
-    return float(np.linalg.norm(linear, axis=0).min())
+    return float(np.sqrt((linear * linear).sum(axis=0).min()))
 
 
 def voxel_steps(affine: Floats) -> Floats:

@@ -83,8 +83,7 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
     """Return the patterns of a surface on a lattice whose axes are the columns of `linear` (mm per voxel step)."""
     ndim = len(linear)
     unit = _unit_patterns(surface, ndim)
-    samples = unit.sample_corners @ linear.T
-    corner, u, v = (sides @ linear.T for sides in (unit.target_corner, unit.target_u, unit.target_v))
+    corner, u, v = unit.target_sides @ linear.T
     keep = _kept_targets(unit, u, v)
     views = _views(surface, linear)
     return CellPatterns(
@@ -94,8 +93,8 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
         np.full(ndim, -0.5 if surface == "voxel" else 0.0),
         unit.same_as,
         _starts(unit.sample_code, len(unit.same_as)),
-        _three_columns(samples.mean(axis=1)),
-        unit.sample_share * (triangle_areas(samples) if ndim == 3 else _lengths(samples)),
+        _three_columns(unit.sample_point @ linear.T),
+        _lengths(unit.sample_extent @ (_area_map(linear) if ndim == 3 else linear).T),
         _starts(unit.target_code[keep], len(unit.same_as)),
         _three_columns(corner[keep]),
         _three_columns(u[keep]),
@@ -120,7 +119,7 @@ def _views(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Views:
 @cache
 def _unit_samples(surface: SurfaceKind, ndim: int) -> CellSamples:
     unit = _unit_patterns(surface, ndim)
-    return CellSamples(ndim, unit.same_as, unit.sample_code, unit.sample_corners.mean(axis=1))
+    return CellSamples(ndim, unit.same_as, unit.sample_code, unit.sample_point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,18 +127,18 @@ class _UnitPatterns:
     """The pieces of all codes in cell units: what does not depend on the spacing, worked out once.
 
     A flat piece with parallel sides is listed twice as a target, whole and as triangles: on the lattice at hand its
-    sides are at right angles, and it counts whole, or they are not, and its triangles do.
+    sides are at right angles, and it counts whole, or they are not, and its triangles do. The extent of a sample is the
+    segment (in 2-D) or the normal as long as the area (in 3-D) that it stands for; the sides of a target are its
+    corner, u and v.
     """
 
     same_as: npt.NDArray[np.int64]
     sample_code: npt.NDArray[np.int64]
-    sample_corners: npt.NDArray[np.float64]
-    sample_share: npt.NDArray[np.float64]
+    sample_point: npt.NDArray[np.float64]
+    sample_extent: npt.NDArray[np.float64]
     target_code: npt.NDArray[np.int64]
     target_piece: npt.NDArray[np.int64]
-    target_corner: npt.NDArray[np.float64]
-    target_u: npt.NDArray[np.float64]
-    target_v: npt.NDArray[np.float64]
+    target_sides: npt.NDArray[np.float64]
     target_is_flat: npt.NDArray[np.bool_]
 
 
@@ -153,29 +152,29 @@ def _unit_patterns(surface: SurfaceKind, ndim: int) -> _UnitPatterns:
     for code, pieces in enumerate(pieces_by_code(surface, ndim)):
         same_as.append(first_with.setdefault(frozenset(map(frozenset, pieces)), code))
         for piece in pieces:
-            corners = np.array(piece)
-            samples += [(code, triangle, share) for triangle, share in samples_of(corners)]
-            targets += [(code, piece_number, sides, is_flat) for sides, is_flat in _targets_of(corners)]
+            outline = np.array(piece)
+            samples += [(code, triangle, share) for triangle, share in samples_of(outline)]
+            targets += [(code, piece_number, sides, is_flat) for sides, is_flat in _targets_of(outline)]
             piece_number += 1
     sides = np.array([row[2] for row in targets])
+    corners = np.array([row[1] for row in samples])
     return _UnitPatterns(
         np.array(same_as, dtype=np.int64),
         np.array([row[0] for row in samples], dtype=np.int64),
-        np.array([row[1] for row in samples]),
-        np.array([row[2] for row in samples]),
+        corners.mean(axis=1),
+        (triangle_normals(corners) if ndim == 3 else corners[:, 1] - corners[:, 0])
+        * np.array([[row[2]] for row in samples]),
         np.array([row[0] for row in targets], dtype=np.int64),
         np.array([row[1] for row in targets], dtype=np.int64),
-        sides[:, 0],
-        sides[:, 1],
-        sides[:, 2],
+        np.ascontiguousarray(np.moveaxis(sides, 1, 0)),
         np.array([row[3] for row in targets], dtype=np.bool_),
     )
 
 
 def _kept_targets(unit: _UnitPatterns, u: npt.NDArray[np.float64], v: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Say which targets count on this lattice: flat pieces whole where their sides are at right angles, else split."""
-    size = np.linalg.norm(u, axis=1) * np.linalg.norm(v, axis=1)
-    is_whole = unit.target_is_flat & (np.abs((u * v).sum(axis=1)) <= 1e-12 * size)
+    size = _lengths(u) * _lengths(v)
+    is_whole = unit.target_is_flat & (np.abs(np.einsum("ij,ij->i", u, v)) <= 1e-12 * size)
     whole_pieces = np.zeros(int(unit.target_piece.max()) + 1, dtype=np.bool_)
     whole_pieces[unit.target_piece[is_whole]] = True
     return np.where(unit.target_is_flat, is_whole, ~whole_pieces[unit.target_piece])
@@ -186,9 +185,15 @@ def _starts(codes: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=count))]).astype(np.int64)
 
 
-def _lengths(segments: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    lengths: npt.NDArray[np.float64] = np.linalg.norm(segments[:, 1] - segments[:, 0], axis=1)
+def _lengths(vectors: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    lengths: npt.NDArray[np.float64] = np.sqrt(np.einsum("ij,ij->i", vectors, vectors))
     return lengths
+
+
+def _area_map(linear: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the matrix that takes normals as long as an area to the lattice: that of the cofactors."""
+    cofactors: npt.NDArray[np.float64] = np.linalg.det(linear) * np.linalg.inv(linear).T
+    return cofactors
 
 
 def triangles_of(corners: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -203,11 +208,11 @@ def triangles_of(corners: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.stack([np.broadcast_to(middle, corners.shape), corners, following], axis=1)
 
 
-def triangle_areas(triangles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the area of each of (n, 3, 3) triangles."""
-    normals = np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0])
-    areas: npt.NDArray[np.float64] = np.linalg.norm(normals, axis=1) / 2
-    return areas
+def triangle_normals(triangles: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the normals of (n, 3, 3) triangles, as long as their areas."""
+    sides = triangles[:, 1:] - triangles[:, :1]
+    normals: npt.NDArray[np.float64] = np.cross(sides[:, 0], sides[:, 1]) / 2
+    return normals
 
 
 def _samples_of(corners: npt.NDArray[np.float64]) -> list[tuple[npt.NDArray[np.float64], float]]:
