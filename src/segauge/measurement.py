@@ -15,6 +15,7 @@ from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, as_label_array, check_same_shape
 from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.conventions import Convention, check_convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, nsd_curve
@@ -62,6 +63,7 @@ def measure(
     nsd_curve_mm: Sequence[float] = (),
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
+    convention: str | None = None,
     detection: DetectionRules | None = None,
     threads: int | None = None,
     case_id: str = "case",
@@ -81,6 +83,8 @@ def measure(
         nsd_curve_mm: tolerances at which the whole NSD curve is wanted.
         surface: "marching-cubes" or "voxel".
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
+        convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them;
+            a metric that it does not have has no number. Not together with `ignore` or `surface`.
         detection: which lesions count, and when one counts as found (by default: IoU of 0.1 or more, one to one).
         threads: number of threads; all cores (or SEGAUGE_NUM_THREADS) if not given.
         case_id: name of the case in the resulting table.
@@ -94,7 +98,13 @@ def measure(
     wanted = resolve_metrics(metrics)
     pairs = _LayerPairs(pred_map, gt_map, threads)
     labeling, pred_labeling = _labelings(structures, pred_structures, ignore, gt_map, pairs)
-    options = Options(check_surface(surface), hd, detection or DetectionRules(), threads=threads)
+    options = Options(
+        check_surface(surface),
+        hd,
+        detection or DetectionRules(),
+        threads=threads,
+        convention=_followed(convention, labeling, surface, hd),
+    )
     linear = voxel_steps(gt_map.grid.affine)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
     reasons: dict[str, str] = {}
@@ -106,7 +116,10 @@ def measure(
         )
         scores[name] = (parts.status, {info.key: info.function(parts) for info in wanted})
         if parts.status is Status.PRESENT and any(info.needs == "surface" for info in wanted):
-            if parts.distances is None:
+            if options.convention is not None:
+                missing = [key for key, value in scores[name][1].items() if value is None]
+                reasons.update({name: f"{options.convention.tool} has no {', '.join(missing)}"} if missing else {})
+            elif parts.distances is None:
                 reasons[name] = "no surface outside the ignored voxels"
             elif nsd_curve_mm:
                 curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
@@ -204,6 +217,17 @@ def _labelings(
     if absent:
         raise UnknownStructure(f"pred_structures does not say which labels make {', '.join(map(repr, absent))}.")
     return labeling, pred_labeling
+
+
+def _followed(key: str | None, labeling: Labeling, surface: str, hd: str) -> Convention | None:
+    """Return the convention to follow; what would make it another one is refused."""
+    convention = check_convention(key)
+    if convention is not None and (surface != "marching-cubes" or hd != "directed" or labeling.ignore is not None):
+        raise InvalidInput(
+            f"convention={key!r} measures surfaces as {convention.tool} does, which knows no ignored voxels: "
+            "leave out surface=, hd= and ignore=, or the convention."
+        )
+    return convention
 
 
 def _tolerance_of(structure: str, tolerance: float | Mapping[str, float]) -> float:

@@ -13,6 +13,7 @@ from segauge.geometry.distances import SurfaceDistances, find_boundary_band, mea
 from segauge.geometry.masks import Overlap, PackedMask, pack
 from segauge.geometry.patterns import SurfaceKind
 from segauge.metrics.centerline import CenterlineScores, measure_centerlines
+from segauge.metrics.conventions import Convention, ToolDistances
 from segauge.metrics.detection import DetectionScores, detect_lesions
 from segauge.metrics.lesions import FalseVolumes, LesionwiseScores, measure_false_volumes, score_lesionwise
 from segauge.metrics.matching import DetectionRules
@@ -32,6 +33,7 @@ class Options:
         detection: which lesions count, and when one counts as found.
         tolerance_mm: what counts as agreement for NSD, and the width of the boundary for boundary IoU.
         threads: number of threads; None for all cores.
+        convention: the tool whose way to measure surfaces is followed; None for our own.
 
     """
 
@@ -40,6 +42,7 @@ class Options:
     detection: DetectionRules = field(default_factory=DetectionRules)
     tolerance_mm: float = 1.0
     threads: int | None = None
+    convention: Convention | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +103,14 @@ class StructureParts:
             threads=self.options.threads,
         )
         return distances if len(distances.d_pg) and len(distances.d_gp) else None
+
+    @cached_property
+    def tool_distances(self) -> ToolDistances | None:
+        """The distances as the tool that is followed measures them; None where a mask is empty, or none is followed."""
+        if self.status is not Status.PRESENT or self.options.convention is None:
+            return None
+        spacing = np.linalg.norm(self.linear, axis=0).tolist()
+        return self.options.convention.measure(self.pred_mask, self.gt_mask, spacing, self.options.threads)
 
     @cached_property
     def lesions(self) -> DetectionScores | None:

@@ -7,15 +7,25 @@ from collections.abc import Callable
 
 from segauge.geometry.distances import SurfaceDistances
 from segauge.metrics import surface as surfaces
+from segauge.metrics.conventions import ToolDistances
 from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, Function, MetricFamily, when_present
 from segauge.metrics.parts import Options, StructureParts
 from segauge.scores import MetricInfo
 
 
-def _of_distances(function: Callable[[SurfaceDistances, Options], float], otherwise: float | None = None) -> Function:
-    """Return a function of the surface distances; None where all of a surface lies in ignored voxels."""
+def _of_distances(
+    function: Callable[[SurfaceDistances, Options], float],
+    of_tool: Callable[[ToolDistances, Options], float | None],
+    otherwise: float | None = None,
+) -> Function:
+    """Return a function of the surface distances: ours, or those of the tool whose convention is followed.
+
+    None where all of a surface lies in ignored voxels, or where that tool has no such number.
+    """
 
     def value(parts: StructureParts) -> float | None:
+        if parts.tool_distances is not None:
+            return of_tool(parts.tool_distances, parts.options)
         return None if parts.distances is None else function(parts.distances, parts.options)
 
     return when_present(value, otherwise)
@@ -41,13 +51,15 @@ def _hd(percent: float) -> MetricInfo:
             "surface; the larger of the two directions (or, with hd='pooled', of both surfaces together)."
         )
         + " No number where one mask is empty.",
-        function=_of_distances(lambda sd, options: surfaces.hausdorff_percentile(sd, percent, options.hd)),
+        function=_of_distances(
+            lambda sd, options: surfaces.hausdorff_percentile(sd, percent, options.hd), lambda tool, _: tool.hd(percent)
+        ),
     )
 
 
 def _nsd(tolerance_mm: float | None) -> MetricInfo:
-    def value(sd: SurfaceDistances, options: Options) -> float:
-        return surfaces.nsd(sd, options.tolerance_mm if tolerance_mm is None else tolerance_mm)
+    def tolerance(options: Options) -> float:
+        return options.tolerance_mm if tolerance_mm is None else tolerance_mm
 
     return MetricInfo(
         key="nsd" if tolerance_mm is None else f"nsd@{tolerance_mm:g}",
@@ -58,7 +70,11 @@ def _nsd(tolerance_mm: float | None) -> MetricInfo:
         needs="surface",
         definition="Share of the area of both surfaces that lies within the tolerance of the other surface (a distance "
         "equal to the tolerance counts). 0 where one mask is empty.",
-        function=_of_distances(value, otherwise=0.0),
+        function=_of_distances(
+            lambda sd, options: surfaces.nsd(sd, tolerance(options)),
+            lambda tool, options: tool.nsd(tolerance(options)),
+            otherwise=0.0,
+        ),
         when_failed=0.0,
     )
 
@@ -94,7 +110,7 @@ SURFACE = (
         "surface",
         "Mean distance to the other surface over the area of both surfaces together. No number where one mask is "
         "empty.",
-        _of_distances(lambda sd, _: surfaces.assd(sd)),
+        _of_distances(lambda sd, _: surfaces.assd(sd), lambda tool, _: tool.assd()),
     ),
     MetricInfo(
         "masd",
@@ -105,7 +121,7 @@ SURFACE = (
         "surface",
         "Mean of the two directions' mean distances, each over the area of its own surface. No number where one mask "
         "is empty.",
-        _of_distances(lambda sd, _: surfaces.masd(sd)),
+        _of_distances(lambda sd, _: surfaces.masd(sd), lambda tool, _: tool.masd()),
     ),
     _nsd(None),
     _biou(None),

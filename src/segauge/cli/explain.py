@@ -1,0 +1,76 @@
+"""`segauge explain METRIC`: what a metric is, and the same pair under the convention of every tool."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import Any
+
+from segauge.explanation import Explanation, explain
+from segauge.io import read_labels
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command `explain`."""
+    parser = subparsers.add_parser(
+        "explain",
+        help="say what a metric is, and what each tool would answer for the same pair",
+        description="Say what a metric is. For surface metrics also: what MONAI, MedPy, surface-distance, MeshMetrics "
+        "and segauge answer for the same pair, your own or a built-in one with a known truth. "
+        "Exit codes: 0 fine, 1 tool error, 2 usage.",
+    )
+    parser.add_argument("metric", metavar="METRIC", help="key of a metric, such as hd95, assd or nsd@2")
+    parser.add_argument("--pred", metavar="FILE", help="predicted segmentation; with --gt")
+    parser.add_argument("--gt", metavar="FILE", help="ground truth on the same grid")
+    parser.add_argument("--label", type=int, default=1, metavar="N", help="label to measure (default: 1)")
+    parser.add_argument("--nsd-tolerance", type=float, default=1.0, metavar="MM", help="for nsd (default: 1 mm)")
+    parser.add_argument("--json", action="store_true", help="print one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the explanation."""
+    pred, gt = (None if path is None else read_labels(path).labels for path in (args.pred, args.gt))
+    explanation = explain(args.metric, pred, gt, label=args.label, nsd_tolerance=args.nsd_tolerance)
+    if args.json:
+        print(json.dumps(_plain(explanation), allow_nan=False))  # noqa: T201 - the command line speaks
+    else:
+        _show(explanation)
+    return 0
+
+
+def _plain(explanation: Explanation) -> dict[str, Any]:
+    info = explanation.metric
+    facts = {"key": info.key, "name": info.name, "unit": info.unit, "direction": info.direction}
+    return {
+        "metric": {**facts, "definition": info.definition},
+        "pair": explanation.pair,
+        "answers": [asdict(answer) for answer in explanation.answers],
+    }
+
+
+def _show(explanation: Explanation) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console, info = Console(), explanation.metric
+    best = {"higher": "higher is better", "lower": "lower is better"}.get(info.direction, "neither end is better")
+    unit = "" if info.unit in ("", "1") else f", in {info.unit}"
+    console.print(Text(f"{info.name} ({info.key}){unit}; {best}.", style="bold"))
+    console.print(Text(info.definition))
+    if not explanation.answers:
+        return
+    table = Table(title=Text(f"The same pair under each convention: {explanation.pair}"), title_justify="left")
+    for heading in ("convention", "value", "surface and distance", "two directions"):
+        table.add_column(heading, justify="right" if heading == "value" else "left")
+    for answer in explanation.answers:
+        value = "has none" if answer.value is None else f"{answer.value:.4g}"
+        table.add_row(*(Text(cell) for cell in (_name(answer), value, answer.surface, answer.percentile)))
+    console.print()
+    console.print(table)
+
+
+def _name(answer: Any) -> str:
+    return answer.tool if answer.convention in ("segauge", "truth") else f"{answer.convention}\n({answer.tool})"
