@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
 from typing import Any, Literal
@@ -146,6 +147,7 @@ class _Kept:
 
     def __init__(self, case: Case) -> None:
         self.metadata = dict(case.metadata)
+        self.spacing = case.spacing
         self.names = {"pred": source_name(case.pred), "gt": source_name(case.gt)}
         self.hashes: dict[str, str | None] = {}
         self.key: str | None = None
@@ -215,7 +217,7 @@ class _Dataset:
         """Return the scores of all cases, in the order in which these came."""
         records = {case: self._records[case] for case in self.cases}
         table, warnings = score_table(records, self._options)
-        statistics = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": str(policy)}
+        statistics = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": asdict(policy)}
         return EvaluationResult(
             table,
             resolve_metrics(self._options.metrics),
@@ -233,7 +235,10 @@ class _Dataset:
     def _protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is needed to get the same numbers again."""
         files = {
-            case: {side: {"name": kept.names[side], "sha256": kept.hashes[side]} for side in ("pred", "gt")}
+            case: {
+                **{side: {"name": kept.names[side], "sha256": kept.hashes[side]} for side in ("pred", "gt")},
+                **({} if kept.spacing is None else {"spacing": kept.spacing}),
+            }
             for case, kept in self.cases.items()
         }
         return {
