@@ -6,11 +6,13 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from segauge.cli.sources import console, one_line
+from segauge.cli.sources import add_policy_arguments, console, one_line, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
+from segauge.io import Limits
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
@@ -43,7 +45,13 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
     _add_measuring(parser.add_argument_group("measuring"))
+    _add_reading(parser.add_argument_group("reading and placing"))
     statistics = parser.add_argument_group("statistics")
+    add_policy_arguments(statistics)
+    statistics.add_argument(
+        "--allow-missing", action="store_true", help="leave cases without a prediction out of the means (counted), "
+        "and do not fail for them"
+    )  # fmt: skip
     statistics.add_argument("--confidence", type=float, default=0.95)
     statistics.add_argument("--resamples", type=int, default=2000)
     statistics.add_argument("--seed", type=int, default=0)
@@ -72,9 +80,21 @@ def _add_measuring(group: Any) -> None:
     group.add_argument("--no-detection", action="store_true", help="do not match lesions")
     group.add_argument("--detection-iou", type=float, default=0.1)
     group.add_argument("--segment-number", type=int, default=1, help="segment of DICOM-SEG files")
+
+
+def _add_reading(group: Any) -> None:
+    group.add_argument("--spacing", metavar="MM", help="voxel edges in mm that replace the files': 1, or 0.8,0.8,2.5")
+    group.add_argument("--frame", type=int, help="which volume of time series, from 0")
+    group.add_argument(
+        "--nan", default="refuse", choices=("refuse", "background"), help="what NaN voxels are (default: refused)"
+    )
+    group.add_argument("--max-voxels", type=int, default=Limits().max_voxels, metavar="N", help="largest image")
     group.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
     group.add_argument("--resample", choices=("nearest",), help="for predictions on another grid")
     group.add_argument("--trust-array", action="store_true", help="compare voxel by voxel, whatever the headers say")
+    group.add_argument(
+        "--any-frame-of-reference", action="store_true", help="compare DICOM files of different frames of reference"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -89,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         return 1
     _print(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
-    return _exit_code(result)
+    return _exit_code(result, allow_missing=args.allow_missing)
 
 
 def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) -> EvaluationResult:
@@ -112,7 +132,12 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
         ignore=args.ignore,
         resample=args.resample,
         trust_array=args.trust_array,
+        any_frame_of_reference=args.any_frame_of_reference,
         threshold=args.threshold,
+        max_voxels=args.max_voxels,
+        frame=args.frame,
+        nan=args.nan,
+        policy=replace(policy_of(args), missing="exclude" if args.allow_missing else "failed"),
         jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
         executor=args.executor or "processes",
         timeout=args.timeout,
@@ -135,8 +160,19 @@ def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list
         ):
             if names:
                 warnings.append(f"{len(names)} {words}: {', '.join(map(repr, names[:3]))}{' ...' * (len(names) > 3)}")
-    cases = [Case(pair.case_id, pair.pred, pair.gt, metadata=known.get(pair.case_id, {})) for pair in pairing.pairs]
+    spacing = _spacing(args.spacing)
+    cases = [Case(pair.case_id, pair.pred, pair.gt, spacing, known.get(pair.case_id, {})) for pair in pairing.pairs]
     return cases, warnings
+
+
+def _spacing(text: str | None) -> float | tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        edges = tuple(float(part) for part in text.replace("x", ",").split(","))
+    except ValueError:
+        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, got {text!r}.") from None
+    return edges[0] if len(edges) == 1 else edges
 
 
 def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
@@ -224,6 +260,8 @@ def _print(result: EvaluationResult, warnings: list[str]) -> None:
         out.print(f"{noted} notes on {len(result.notes)} cases; --json has them", markup=False)
 
 
-def _exit_code(result: EvaluationResult) -> int:
+def _exit_code(result: EvaluationResult, *, allow_missing: bool) -> int:
     states = {status for status, _ in result.failures.values()}
+    if allow_missing:
+        states.discard(Status.PREDICTION_MISSING)
     return 4 if Status.REFUSED in states else 3 if states else 0

@@ -104,7 +104,7 @@ def _examine_spacing(gt: Reading, case: str, chart: _Chart) -> None:
     spacing = gt.labels.grid.spacing
     chart.spacings[tuple(round(edge, 3) for edge in spacing)] += 1
     shown = " x ".join(f"{edge:g}" for edge in spacing)
-    if gt.spacing_source is SpacingSource.ASSUMED:
+    if gt.spacing_source in (SpacingSource.ASSUMED, SpacingSource.UNUSABLE):
         chart.add(Level.WARNING, "spacing", case, "the ground truth knows no voxel edges: distances would be in voxels")
     elif not all(_USUAL_SPACING[0] <= edge <= _USUAL_SPACING[1] for edge in spacing):
         chart.add(Level.WARNING, "spacing", case, f"voxel edges of {shown} mm: are these millimetres?")

@@ -22,6 +22,7 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
 
     """
     structures, warnings = _structures(records, options)
+    warnings += _spacing_warnings(records)
     shape = (len(records), len(structures), len(options.metrics))
     values = np.full(shape, np.nan)
     status = np.empty(shape[:2], dtype=object)
@@ -73,6 +74,16 @@ def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple
     ]
     found = sorted((name for name in seen if name in in_gt), key=_natural)
     return tuple(found) or ("foreground",), warnings
+
+
+def _spacing_warnings(records: Mapping[str, Record]) -> list[str]:
+    assumed = [case for case, record in records.items() if record.get("spacing_assumed")]
+    if not assumed:
+        return []
+    return [
+        f"{len(assumed)} ground truths know no voxel edges, such as that of {assumed[0]!r}: 1 mm was assumed, so "
+        "distances are in voxels and volumes in 1000 voxels. Give the spacing in mm."
+    ]
 
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:

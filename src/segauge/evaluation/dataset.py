@@ -63,6 +63,8 @@ def evaluate(
     any_frame_of_reference: bool = False,
     threshold: float | None = None,
     max_voxels: int = Limits().max_voxels,
+    frame: int | None = None,
+    nan: Literal["refuse", "background"] = "refuse",
     policy: MissingPolicy = AUTO,
     jobs: int | None = None,
     executor: Any = None,
@@ -98,6 +100,8 @@ def evaluate(
         any_frame_of_reference: compare DICOM files of different frames of reference.
         threshold: take probabilities of at least this value as foreground.
         max_voxels: largest image that is read.
+        frame: which volume of a time series, from 0.
+        nan: "refuse" images with NaN or infinite voxels, or take these as "background".
         policy: what cases without a number count as in summaries.
         jobs: worker processes; 1 and in this process if not given.
         executor: "serial", "processes", "dask", the address of a dask scheduler, or a dask client.
@@ -114,7 +118,7 @@ def evaluate(
     options = ScoringOptions(
         spec_of(structures, label=label, ignore=ignore), _metric_keys(metrics, detection), nsd_tolerance,
         check_surface(surface), hd, detection_iou, segment_number, resample, trust_array, any_frame_of_reference,
-        threshold, max_voxels,
+        threshold, max_voxels, frame, nan,
     )  # fmt: skip
     with ExitStack() as stack:
         journal = None if cache is None else stack.enter_context(open_journal(cache))

@@ -34,7 +34,7 @@ class Scale:
 
 
 def scale_of(metric: str) -> Scale:
-    """Return the scale of a metric known by name; an unknown one, or one that is no score, is refused, never guessed."""
+    """Return the scale of a metric known by name; an unknown one, or one that is no score, is refused."""
     info = described(metric)
     if info is None or info.direction == "none":
         what = "is not known" if info is None else "makes no sense to ask: it is a measurement, not a score"
