@@ -196,6 +196,9 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
+    remarks.notes += [
+        f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
+    ]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
@@ -205,9 +208,9 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
 
 
 def _counts(layers: LayerPairs, pairs: LabelPair, options: ScoringOptions) -> dict[str, list[int]]:
-    """Return the voxels (TP, FP, FN, TN) of each structure; none of maps with several layers."""
+    """Return the voxels (TP, FP, FN, TN) of each structure."""
     found = {name: layers.overlap(pairs.pred[name], pairs.gt[name], options.spec.ignore) for name in pairs.gt}
-    return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items() if one is not None}
+    return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
 
 
 def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:

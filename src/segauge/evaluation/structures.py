@@ -65,11 +65,16 @@ def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
 
 @dataclass(frozen=True)
 class LabelPair:
-    """The labels of each structure in the ground truth and in the prediction, and those that nobody asked for."""
+    """The labels of each structure in the ground truth and in the prediction.
+
+    `unknown` are labels of the prediction that nobody asked for; `by_name` the structures that the prediction's own
+    names put under other numbers than those asked for.
+    """
 
     gt: Mapping[str, tuple[int, ...]]
     pred: Mapping[str, tuple[int, ...]]
     unknown: tuple[int, ...] = ()
+    by_name: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,8 @@ def label_pair(spec: StructureSpec, gt: Side, pred: Side, segment_number: int) -
     in_pred = {name: _labels_in_pred(pred, gt, name, parts) for name, parts in spec.parts.items()}
     known = {label for labels in in_pred.values() for label in labels} | {spec.ignore} | set(gt.labels)
     unknown = () if pred.names else tuple(label for label in pred.labels if label not in known)
-    return LabelPair(in_gt, in_pred, unknown)
+    by_name = tuple(name for name, parts in spec.parts.items() if _is_numbered(parts) and in_pred[name] != parts)
+    return LabelPair(in_gt, in_pred, unknown, () if pred.is_folder else by_name)
 
 
 def _foreground(side: Side, ignore: int | None, segment_number: int) -> tuple[int, ...]:
@@ -148,10 +154,20 @@ def _labels_in(side: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int
 
 
 def _labels_in_pred(pred: Side, gt: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int, ...]:
-    """Return the labels in the prediction: by name where it has names, otherwise with the ground truth's numbers."""
+    """Return the labels in the prediction: by name where it has names, otherwise with the ground truth's numbers.
+
+    A number that was asked for is the ground truth's: where the prediction has the structure's name under another one
+    (the regions of a structure set are numbered as they were drawn), the name is right.
+    """
+    if _is_numbered(parts) and not pred.is_folder and (named := pred.named(name)):
+        return named
     if pred.names or gt.is_folder:
         return _labels_in(pred, name, parts)
     return _labels_in(gt, name, parts)
+
+
+def _is_numbered(parts: tuple[int | str, ...]) -> bool:
+    return all(isinstance(part, int) for part in parts)
 
 
 def _all_pairs(spec: StructureSpec, gt: Side, pred: Side) -> LabelPair:
