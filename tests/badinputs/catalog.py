@@ -28,6 +28,7 @@ from tests.badinputs.files import (
     rtstruct_dataset,
     save,
     seg_dataset,
+    write_enhanced,
     write_series,
 )
 
@@ -644,9 +645,34 @@ def scout_by_its_orientation(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(), ImageOrientationPatient=lambda k: cosines[k == 4])
 
 
-@bad_input(46, series=True, error="IrregularSeries", refused="enhanced multi-frame image")
-def enhanced_multiframe(folder: Path) -> Path:
+@bad_input(46, series=True, error="IrregularSeries", refused="20 frames that does not say where each of them lies")
+def frames_without_places(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(1), NumberOfFrames=20)
+
+
+@bad_input(46, series=True, error="IrregularSeries", refused=r"4 mm between slices 2 and 3 \(ct.dcm frame 2\)")
+def enhanced_multiframe_with_a_gap(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", [p for k, p in enumerate(even_positions(6)) if k != 2])
+
+
+@bad_input(46, series=True, error="IrregularSeries", refused=r"twice \(ct.dcm frame 1 and ct.dcm frame 4")
+def enhanced_multiframe_of_two_phases(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", [*even_positions(3), *even_positions(3)])
+
+
+@bad_input(46, series=True, refused="NumberOfFrames is 9, but 4 frames are described")
+def enhanced_multiframe_of_another_length(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", even_positions(4), NumberOfFrames=9)
+
+
+@bad_input(46, series=True, refused=r"ct.dcm frame 2: does not say where it lies in the patient")
+def enhanced_multiframe_with_a_lost_frame(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", [even_positions(1)[0], []])
+
+
+@bad_input(46, series=True)
+def enhanced_multiframe(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", even_positions()[::-1])
 
 
 @bad_input(46, series=True, refused="its DICOM preamble starts like a Windows program")
