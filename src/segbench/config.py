@@ -170,7 +170,9 @@ def _load_yaml(text: str, source: str) -> Any:
         """Plain values only, and no key twice: YAML would take the last one without a word."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
+            keys = [
+                self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"
+            ]
             twice = [key for key in keys if isinstance(key, (str, int)) and keys.count(key) > 1]
             if twice:
                 raise InvalidInput(f"{source}: the key {twice[0]!r} stands twice, line {node.start_mark.line + 1} on.")
@@ -318,7 +320,7 @@ _READERS: dict[str, Callable[[_At, Any], Any]] = {
     "seed": _seed,
     "margin": _numbers,
     "exposure_policy": _one_of(*EXPOSURE_POLICIES),
-    "failed": _one_of("auto", "worst", "penalty", "last", "exclude"),
+    "failed": _one_of("auto", "penalty", "last", "exclude"),
     "penalty": _number,
     "spot_check_dice": _share,
     "title": _text,

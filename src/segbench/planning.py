@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -223,7 +224,7 @@ class Prediction:
 
     model: str
     case_id: str
-    file: Any = None
+    file: str | os.PathLike[str] | None = None
     sha256: str | None = None
     failure: str = ""
     seconds: float | None = field(default=None, compare=False)
