@@ -27,13 +27,14 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
-from segauge.evaluation.structures import StructureChoice, spec_of
+from segauge.evaluation.structures import Labels, StructureChoice, spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.io import Limits
 from segauge.io.contents import content_hash
 from segauge.io.journal import Journal, open_journal
+from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
@@ -54,6 +55,7 @@ def evaluate(
     n_resamples: int = 2000,
     seed: int = 0,
     structures: StructureChoice | None = None,
+    pred_structures: Mapping[str, Labels] | Labeling | None = None,
     metrics: str | Iterable[str] | None = None,
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
@@ -91,6 +93,7 @@ def evaluate(
         seed: of the resamples.
         structures: names, label values, `{"kidneys": [1, 2]}`, a Labeling, the path of a dataset.json or YAML file, or
             "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error.
+        pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
         metrics: keys of the catalog; the usual ones if not given.
         surface: "marching-cubes" or "voxel".
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
@@ -116,9 +119,9 @@ def evaluate(
 
     """
     options = ScoringOptions(
-        spec_of(structures, label=label, ignore=ignore), _metric_keys(metrics, detection), nsd_tolerance,
-        check_surface(surface), hd, detection_iou, segment_number, resample, trust_array, any_frame_of_reference,
-        threshold, max_voxels, frame, nan,
+        spec_of(structures, label=label, ignore=ignore, pred_structures=pred_structures),
+        _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, detection_iou, segment_number,
+        resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
     )  # fmt: skip
     with ExitStack() as stack:
         journal = None if cache is None else stack.enter_context(open_journal(cache))

@@ -59,9 +59,8 @@ class ScoringOptions:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
         tolerance = self.nsd_tolerance
         return {
-            "structures": self.spec.mode
-            if self.spec.mode != "named"
-            else {k: list(v) for k, v in self.spec.parts.items()},
+            "structures": self.spec.mode if self.spec.mode != "named" else _listed(self.spec.parts),
+            **({} if self.spec.pred_parts is None else {"pred_structures": _listed(self.spec.pred_parts)}),
             "ignore": self.spec.ignore,
             "metrics": list(self.metrics),
             "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
@@ -77,6 +76,10 @@ class ScoringOptions:
             "frame": self.frame,
             "nan": self.nan,
         }
+
+
+def _listed(parts: Mapping[str, tuple[int | str, ...]]) -> dict[str, list[int | str]]:
+    return {name: list(labels) for name, labels in parts.items()}
 
 
 @dataclass(frozen=True)
