@@ -15,7 +15,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "doctor",
-        help="say what is wrong with the files, before any number",
         description="Look at every file: pairing, health, grids, spacing, orientation (48 flips and permutations), "
         "labels, presence. Exit codes: 0 fine (warnings do not count), 1 tool error, 2 usage, 3 files are missing, "
         "unreadable or have the wrong labels, 4 grids or orientations do not agree.",

@@ -32,7 +32,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "eval",
-        help="measure predictions against ground truth",
         description="Measure a folder of predictions against a folder of ground truth. Finished cases are kept in "
         "--cache (by default beside the first output file): the same command goes on where it was stopped. "
         "Exit codes: 0 fine, 1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",

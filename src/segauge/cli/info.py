@@ -15,7 +15,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command `info`."""
     parser = subparsers.add_parser(
         "info",
-        help="say what a segmentation file holds",
         description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions. "
         "Exit codes: 0 fine, 1 the file cannot be read, 2 usage, 3 some of several files cannot be read.",
     )

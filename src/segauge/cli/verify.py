@@ -19,7 +19,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "verify",
-        help="compute a result file again and say which numbers differ",
         description="Compute a result of `segauge eval --json` again: from its rows, and with --pred and --gt from the "
         "images. Exit codes: 0 every number comes out again, 1 tool error, 2 usage, 5 some do not.",
     )
