@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import console, one_line
+from segauge.doctor import Level, examine
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 
 
@@ -29,8 +30,6 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Examine, print and write."""
-    from segauge.doctor import Level, examine
-
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
     found = examine(pairing)
     out = console()

@@ -8,10 +8,11 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from segauge.cli.sources import add_policy_arguments, console, one_line, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
+from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.io import Limits
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
@@ -20,9 +21,6 @@ from segauge.io.layouts.pairs import Pairing
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
 from segauge.scores import Status
-
-if TYPE_CHECKING:
-    from segauge.evaluation import Case, EvaluationResult
 
 #: What the table in the terminal shows of the metrics.
 _SHOWN = ("dice", "nsd", "hd95", "assd", "det_f1")
@@ -112,8 +110,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) -> EvaluationResult:
-    from segauge.evaluation import evaluate
-
     return evaluate(
         cases,
         nsd_tolerance=_tolerance(args.nsd_tolerance),
@@ -147,8 +143,6 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
 
 def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
     """Return the cases with their metadata, and what the table of metadata lacks or has too much."""
-    from segauge.evaluation import Case
-
     known = {} if args.metadata is None else read_metadata(args.metadata, key=args.key)
     ids = {pair.case_id for pair in pairing.pairs}
     warnings = []

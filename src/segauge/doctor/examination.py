@@ -11,7 +11,8 @@ import numpy as np
 from segauge.doctor.findings import Diagnosis, Finding, Level, Topic
 from segauge.doctor.orientation import best_turn, explanation
 from segauge.errors import SegaugeError
-from segauge.evaluation.structures import StructureSpec, spec_of
+from segauge.evaluation.choices import spec_of
+from segauge.evaluation.structures import StructureSpec
 from segauge.geometry.masks import tabulate
 from segauge.io import Reading, SpacingSource, read_labels
 from segauge.io.contents import content_hash

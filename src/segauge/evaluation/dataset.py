@@ -15,6 +15,7 @@ from typing import Any, Literal
 from segauge import errors
 from segauge.errors import InvalidInput, SegaugeError, UnreadableFile
 from segauge.evaluation.cases import Case
+from segauge.evaluation.choices import Labels, StructureChoice, spec_of
 from segauge.evaluation.collection import score_table
 from segauge.evaluation.progress import Progress, watched
 from segauge.evaluation.result import EvaluationResult
@@ -27,7 +28,6 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
-from segauge.evaluation.structures import Labels, StructureChoice, spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.geometry.patterns import SurfaceKind, check_surface
