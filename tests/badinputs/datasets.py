@@ -80,7 +80,7 @@ def numpy_files_without_spacing(folder: Path) -> list[str]:
     return []
 
 
-@bad_dataset(21, code=3, says=r"a: unreadable: .*time series of 2 volumes. Pass frame=")
+@bad_dataset(21, code=3, says=r"a: unreadable: .*time series of 2 volumes. Pass --frame \(from 0\)")
 def time_series(folder: Path) -> list[str]:
     write_bytes(folder, "a", nifti_bytes(np.stack([box(), 2 * box()], axis=-1), AFFINE, xyzt_units=2 | 8))
     return []
@@ -173,7 +173,9 @@ def a_hundred_thousand_components(folder: Path) -> list[str]:
     return ["--metrics", "dice,det_f1"]
 
 
-@bad_dataset(34, code=3, says="b: prediction missing", rows={"b": {"status": "prediction missing", "dice": None}})
+@bad_dataset(
+    34, code=3, says="1 of 2 cases have no prediction: 'b'", rows={"b": {"status": "prediction missing", "dice": None}}
+)
 def missing_prediction(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     write(folder, "b", None, box())

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from segauge.cli.wording import as_flags
 from segauge.errors import SegaugeError
 
 #: Commands and what they do. Each is a module of this package with `add_parser(subparsers)`, which sets a default
@@ -38,7 +40,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
             subparsers.add_parser(name, help=words)
     args = parser.parse_args(given)
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except SegaugeError as error:
-        print(f"segauge: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
+        print(f"segauge: {as_flags(str(error))}", file=sys.stderr)  # noqa: T201 - the command line speaks
+        return 1
+    except BrokenPipeError:
+        # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

@@ -10,7 +10,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_policy_arguments, console, one_line, policy_of
+from segauge.cli.evaluation_table import print_result
+from segauge.cli.sources import add_policy_arguments, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.io import Limits
@@ -21,9 +22,6 @@ from segauge.io.layouts.pairs import Pairing
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
 from segauge.scores import Status
-
-#: What the table in the terminal shows of the metrics.
-_SHOWN = ("dice", "nsd", "hd95", "assd", "det_f1")
 
 
 def add_parser(subparsers: Any) -> None:
@@ -49,12 +47,14 @@ def add_parser(subparsers: Any) -> None:
         "--allow-missing", action="store_true", help="leave cases without a prediction out of the means (counted), "
         "and do not fail for them"
     )  # fmt: skip
-    statistics.add_argument("--confidence", type=float, default=0.95)
-    statistics.add_argument("--resamples", type=int, default=2000)
-    statistics.add_argument("--seed", type=int, default=0)
+    statistics.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals (default: 0.95)")
+    statistics.add_argument("--resamples", type=int, default=2000, metavar="N", help="of intervals (default: 2000)")
+    statistics.add_argument("--seed", type=int, default=0, metavar="N", help="of the resamples (default: 0)")
     running = parser.add_argument_group("running")
-    running.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
-    running.add_argument("--executor", help='"serial", "processes", "dask", or the address of a dask scheduler')
+    running.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per core)")
+    running.add_argument(
+        "--executor", metavar="WHERE", help='"serial", "processes", "dask", or the address of a dask scheduler'
+    )
     running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
     running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
     running.add_argument("--no-progress", action="store_true", help="no progress bar")
@@ -67,21 +67,31 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _add_measuring(group: Any) -> None:
-    group.add_argument("--structures", help='names or labels (1,2,3), "all", a dataset.json or a YAML file')
-    group.add_argument("--label", type=int, help="only this label")
-    group.add_argument("--ignore", type=int, help="ground-truth label whose voxels count for nothing")
+    group.add_argument(
+        "--structures", metavar="WHAT", help='names or labels (1,2,3), "all", a dataset.json or a YAML file'
+    )
+    group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
+    group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
     group.add_argument("--metrics", help='such as dice,hd95,nsd@2, or "all"')
     group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
-    group.add_argument("--surface", default="marching-cubes", choices=("marching-cubes", "voxel"))
-    group.add_argument("--hd", default="directed", choices=("directed", "pooled"))
+    group.add_argument(
+        "--surface", default="marching-cubes", choices=("marching-cubes", "voxel"), help="default: marching-cubes"
+    )
+    group.add_argument(
+        "--hd", default="directed", choices=("directed", "pooled"), help="percentiles of distances (default: directed)"
+    )
     group.add_argument("--no-detection", action="store_true", help="do not match lesions")
-    group.add_argument("--detection-iou", type=float, default=0.1)
-    group.add_argument("--segment-number", type=int, default=1, help="segment of DICOM-SEG files")
+    group.add_argument(
+        "--detection-iou", type=float, default=0.1, metavar="IOU", help="from which a lesion is found (default: 0.1)"
+    )
+    group.add_argument(
+        "--segment-number", type=int, default=1, metavar="N", help="segment of DICOM-SEG files (default: 1)"
+    )
 
 
 def _add_reading(group: Any) -> None:
     group.add_argument("--spacing", metavar="MM", help="voxel edges in mm that replace the files': 1, or 0.8,0.8,2.5")
-    group.add_argument("--frame", type=int, help="which volume of time series, from 0")
+    group.add_argument("--frame", type=int, metavar="N", help="which volume of time series, from 0")
     group.add_argument(
         "--nan", default="refuse", choices=("refuse", "background"), help="what NaN voxels are (default: refused)"
     )
@@ -104,8 +114,11 @@ def run(args: argparse.Namespace) -> int:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
         return 1
-    _print(result, [*pairing.warnings, *warnings])
+    print_result(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
+    for path in (args.json, args.csv, args.summary_json, args.metrics_json):
+        if path is not None:
+            print(f"written: {path}")  # noqa: T201 - the command line speaks
     return _exit_code(result, allow_missing=args.allow_missing)
 
 
@@ -223,34 +236,6 @@ def _write(result: EvaluationResult, pairing: Pairing, args: argparse.Namespace)
             raise InvalidInput("--summary-json needs labels for its keys: give --structures 1,2,3 or a dataset.json.")
         labels = {name: tuple(parts) for name, parts in named.items()}
         write_summary(args.summary_json, result.table, labels, pairing.pairs, result.counts)
-
-
-def _print(result: EvaluationResult, warnings: list[str]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    out = console()
-    shown = [key for key in result.metric_names if key in _SHOWN] or result.metric_names[:6]
-    table = Table(
-        title=f"{len(result.table)} cases, mean [{100 * result.confidence:g} % interval]", title_justify="left"
-    )
-    for name in ("structure", *shown, "n", "not measured or missed"):
-        table.add_column(escape(name))
-    for name in result.structures:
-        found = result.summary(name)
-        first = found[shown[0]]
-        bad = {status: n for status, n in result.table.status_counts(name).items() if status.is_failure}
-        words = ", ".join(f"{n} {status.value}" for status, n in bad.items())
-        cells = [str(found[key]) + (f" n={found[key].n}" if found[key].n != first.n else "") for key in shown]
-        table.add_row(escape(name), *map(escape, cells), str(first.n), words)
-    out.print(table)
-    for warning in (*warnings, *result.warnings):
-        out.print(f"warning: {one_line(warning)}", markup=False)
-    for case, (status, reason) in result.failures.items():
-        out.print(f"{one_line(case)}: {status.value}: {one_line(reason)}", markup=False)
-    noted = sum(len(notes) for notes in result.notes.values())
-    if noted:
-        out.print(f"{noted} notes on {len(result.notes)} cases; --json has them", markup=False)
 
 
 def _exit_code(result: EvaluationResult, *, allow_missing: bool) -> int:

@@ -73,7 +73,19 @@ def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple
         if name not in in_gt and (count := sum(name in record.get("structures", {}) for record in read))
     ]
     found = sorted((name for name in seen if name in in_gt), key=_natural)
-    return tuple(found) or ("foreground",), warnings
+    return tuple(found) or ("foreground",), [*warnings, *_spelling_warnings(found)]
+
+
+def _spelling_warnings(names: Sequence[str]) -> list[str]:
+    """Say which names differ in capitals, hyphens and blanks alone: most likely one structure, written in two ways."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault("".join(letter for letter in name.casefold() if letter.isalnum()), []).append(name)
+    twice = [found for plain, found in alike.items() if plain and len(found) > 1]
+    if not twice:
+        return []
+    shown = "; ".join(" and ".join(map(repr, found)) for found in twice[:3]) + (" ..." if len(twice) > 3 else "")
+    return [f"{len(twice)} structures are spelled in several ways, and measured apart: {shown}. Rename the files."]
 
 
 def _spacing_warnings(records: Mapping[str, Record]) -> list[str]:
