@@ -117,6 +117,16 @@ def test_structures_metrics_and_tolerances(folders, capsys):
     assert "--nsd-tolerance MM" in capsys.readouterr().err
 
 
+def test_structures_with_names_of_the_users_choice(folders, capsys):
+    save(folders / "gt" / "000.nii", np.where(box(), 1 + (np.arange(12) > 6), 0).astype(np.uint8))
+    out = folders / "r.json"
+    assert run(folders, "--structures", "whole=1+2,part=2", "--json", out, "--metrics", "dice") == 0
+    rows = json.loads(out.read_text())["per_case"]
+    assert {row["structure"]: row["dice"] for row in rows if row["case_id"] == "000"} == {"whole": 1.0, "part": 0.0}
+    assert run(folders, "--structures", "whole=1,2") == 1
+    assert "NAME=LABEL,NAME=LABEL+LABEL for all of them, got '2'" in capsys.readouterr().err
+
+
 def test_names_of_a_dataset(folders, capsys):
     (folders / "dataset.json").write_text(
         '{"labels": {"background": 0, "liver": 1, "spleen": 2}, "file_ending": ".nii"}'
@@ -153,7 +163,7 @@ def test_names_that_would_move_the_cursor(folders, capsys):
         ('pass nan="background" to count', "pass --nan background to count"),
         ("resample='nearest' if, or trust_array=True to", "--resample nearest if, or --trust-array to"),
         ("Pass frame= (from 0)", "Pass --frame (from 0)"),
-        ("Say structures={'liver': 1}; a frame of x=3", "Say structures={'liver': 1}; a frame of x=3"),
+        ("Say structures={'liver': 1}; a frame of x=3", "Say --structures liver=1; a frame of x=3"),
     ],
 )
 def test_messages_speak_of_flags(said, shown):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import console, one_line
-from segauge.cli.wording import as_flags
+from segauge.cli.wording import as_flags, counted
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
@@ -38,12 +38,12 @@ def run(args: argparse.Namespace) -> int:
     with watched(len(pairing.pairs), "reading") if sys.stderr.isatty() else nullcontext() as bar:
         found = examine(pairing, bar)
     out = console()
-    out.print(f"{found.n_cases} cases in the layout {pairing.layout!r}", markup=False)
+    out.print(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}", markup=False)
     for finding in found.findings:
         if finding.level is not Level.NOTE or args.notes:
             out.print(as_flags(one_line(str(finding))), markup=False)
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
-    words = ", ".join(f"{count} {level.value}{'s' * (count > 1)}" for level, count in counts.items() if count)
+    words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)
     if counts[Level.NOTE] and not args.notes:
         words += " (--notes prints them)" if found.is_healthy else ""
     out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)

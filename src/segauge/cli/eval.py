@@ -68,7 +68,9 @@ def add_parser(subparsers: Any) -> None:
 
 def _add_measuring(group: Any) -> None:
     group.add_argument(
-        "--structures", metavar="WHAT", help='names or labels (1,2,3), "all", a dataset.json or a YAML file'
+        "--structures",
+        metavar="WHAT",
+        help='labels (1,2,3), names, NAME=LABEL (kidneys=1+2,tumor=3), "all", a dataset.json or a YAML file',
     )
     group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
@@ -191,6 +193,8 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
     if args.structures == "all" or args.structures.lower().endswith((".json", ".yaml", ".yml")):
         return args.structures
     wanted = [part.strip() for part in args.structures.split(",") if part.strip()]
+    if any("=" in part for part in wanted):
+        return _named_structures(wanted)
     if not isinstance(declared, Labeling):
         return [int(part) if part.lstrip("-").isdigit() else part for part in wanted]
     chosen: dict[str, tuple[int, ...]] = {}
@@ -200,6 +204,17 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
         name = part if part in declared.structures else f"label {part}"
         chosen[name] = declared.structures.get(part) or (int(part),)
     return Labeling(chosen, declared.ignore)
+
+
+def _named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
+    """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
+    named: dict[str, tuple[int | str, ...]] = {}
+    for part in wanted:
+        name, sign, labels = part.rpartition("=")
+        if not sign or not name or not labels:
+            raise InvalidInput(f"Expected --structures NAME=LABEL,NAME=LABEL+LABEL for all of them, got {part!r}.")
+        named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
+    return named
 
 
 def _metrics(text: str | None) -> str | list[str] | None:

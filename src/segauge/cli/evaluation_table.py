@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from segauge.cli.sources import console, one_line
-from segauge.cli.wording import as_flags
+from segauge.cli.wording import as_flags, counted
 from segauge.evaluation import EvaluationResult
 from segauge.scores import Status
 
@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 #: Metrics in the order in which they get a column while there is room.
 _SHOWN = ("dice", "hd95", "nsd", "assd", "det_f1")
-#: Failed cases and warnings that are named one by one.
+#: Failed cases that are named one by one, and notes that are printed.
 _NAMED = 20
+_NOTES = 5
 
 
 def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
@@ -31,9 +32,12 @@ def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
     for warning in (*warnings, *result.warnings):
         out.print(f"warning: {as_flags(one_line(warning))}", markup=False)
     _print_failures(out, result)
-    noted = sum(len(notes) for notes in result.notes.values())
-    if noted:
-        out.print(f"{noted} notes on {len(result.notes)} cases; --json has them", markup=False)
+    notes = [(case, note) for case, found in result.notes.items() for note in found]
+    if len(notes) <= _NOTES:
+        for case, note in notes:
+            out.print(f"note: {one_line(case)}: {as_flags(one_line(note))}", markup=False)
+    else:
+        out.print(f"{len(notes)} notes on {counted(len(result.notes), 'case')}; --json has them", markup=False)
 
 
 def _cells(result: EvaluationResult) -> list[list[str]]:
@@ -81,7 +85,7 @@ def _print_table(out: Console, result: EvaluationResult, rows: Sequence[Sequence
     from rich.table import Table
 
     failed = len(result.failures)
-    words = f"{len(result.table)} cases" + (f", {failed} of them not measured" if failed else "")
+    words = counted(len(result.table), "case") + (f", {failed} of them not measured" if failed else "")
     table = Table(title=f"{words}; mean [{100 * result.confidence:g} % interval]", title_justify="left")
     for name in rows[0]:
         table.add_column(escape(name), justify="right" if name == "n" else "left", no_wrap=name != "failed")

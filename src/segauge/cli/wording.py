@@ -1,4 +1,4 @@
-"""Words for the terminal: a message that speaks of parameters, said with the flags of the command line."""
+"""Words for the terminal: numbers with their nouns, and messages that speak of flags instead of parameters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ _FLAGS = (
     "segment_number", "spacing", "threshold", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
+_STRUCTURES = re.compile(r"\bstructures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
 
 def as_flags(message: str) -> str:
@@ -19,4 +20,9 @@ def as_flags(message: str) -> str:
         name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")
         return f"{name} {value}" if value and value != "True" else name
 
-    return _PARAMETER.sub(flag, message)
+    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 case", "3 cases"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -42,7 +42,8 @@ def describe(
     place = Path(path)
     if _is_series(place, limits):
         series = read_series(place, limits=limits)
-        what = f"DICOM series of {series.grid.shape[2]} slices"
+        count = series.grid.shape[2]
+        what = f"DICOM series of {count} slices" if count > 1 else "DICOM image of one slice"
         return _facts(str(path), what, "series", series.grid, SpacingSource.HEADER, [], series.notes)
     if place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "rtstruct":
         return _describe_contours(place, reference, limits)
