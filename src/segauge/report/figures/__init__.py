@@ -6,7 +6,7 @@ chart as SVG, PDF or PNG, `inline_svg` gives it to a page.
 
 from segauge.report.figures.agreement import AgreementLimits, agreement_limits, bland_altman
 from segauge.report.figures.curves import Curve, curves, stability
-from segauge.report.figures.distributions import Point, boxes, raincloud
+from segauge.report.figures.distributions import MOST_POINTS, Point, boxes, raincloud
 from segauge.report.figures.intervals import Interval, Recall, forest, recall_by_size
 from segauge.report.figures.rankings import (
     PairCell,
@@ -22,6 +22,7 @@ from segauge.report.figures.themes import COLOURS, config, style_rules
 __all__ = [
     "COLOURS",
     "FILE_FORMATS",
+    "MOST_POINTS",
     "AgreementLimits",
     "Curve",
     "Interval",

@@ -32,7 +32,7 @@ _INK = COLOURS["light"]
 #: More points of one group than this would be a smear: then only those outside the middle 98 % are drawn.
 MOST_POINTS = 400
 #: Points of a whole figure, likewise.
-MOST_POINTS_IN_ALL = 6000
+MOST_POINTS_IN_ALL = 3000
 
 
 @dataclass(frozen=True)

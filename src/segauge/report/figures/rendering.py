@@ -28,6 +28,12 @@ _ELEMENTS = frozenset(
 )
 
 
+#: Digits of a coordinate beyond the hundredth of a pixel.
+_LONG_NUMBER = re.compile(r"(\d\.\d\d)\d+")
+#: How much larger than its own size a figure stands in a page, where text is larger than in a column of a paper.
+ZOOM = 1.2
+
+
 def svg(chart: Any, theme: ThemeName = "light") -> str:
     """Return a chart as the text of an SVG file."""
     return _checked(_converter().vegalite_to_svg(_spec(chart, theme), allowed_base_urls=[]))
@@ -59,9 +65,8 @@ def inline_svg(chart: Any, *, label: str) -> str:
     root.set("aria-label", drawable(label))
     _simplify(root)
     root.set("class", "figure")
-    width, height = root.attrib.pop("width", ""), root.attrib.pop("height", "")
-    root.set("data-width", re.sub(r"[^0-9.]", "", width))
-    root.attrib.setdefault("viewBox", f"0 0 {width} {height}")
+    for side in ("width", "height"):
+        root.set(side, f"{float(root.get(side, '0').removesuffix('px')) * ZOOM:.0f}")
     ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
     return _with_variables(ElementTree.tostring(root, encoding="unicode"))
 
@@ -79,6 +84,10 @@ def _simplify(root: ElementTree.Element) -> None:
                 element.attrib.pop("aria-label", None)
         if element.get("aria-hidden") == "false":
             element.attrib.pop("aria-hidden")
+        if "stroke" not in element.attrib and element.tag.endswith("path"):
+            element.attrib.pop("stroke-width", None)
+        if "transform" in element.attrib:
+            element.set("transform", _LONG_NUMBER.sub(r"\1", element.get("transform", "")))
 
 
 def _spec(chart: Any, theme: ThemeName) -> dict[str, Any]:
