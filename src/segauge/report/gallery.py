@@ -24,8 +24,6 @@ from segauge.scores import MetricInfo, Status
 
 ImageSource = str | os.PathLike[str] | npt.NDArray[Any]
 
-#: Statuses of cases that have two masks to draw.
-_DRAWN = (Status.PRESENT, Status.MISSED, Status.SPURIOUS)
 #: Structures of one case in the gallery; a case that fails altogether shall not fill it.
 MOST_PER_CASE = 2
 
@@ -74,12 +72,19 @@ def gallery(
 
 
 def _chosen(result: EvaluationResult, info: MetricInfo, most: int) -> list[NotableCase]:
+    """Return what to draw: structures missed or invented fill at most half of the gallery, the worst others follow."""
+    failed = _few_per_case(worst_cases(result, info, 8 * most, among=(Status.MISSED, Status.SPURIOUS)))
+    present = _few_per_case(worst_cases(result, info, 8 * most, among=(Status.PRESENT,)))
+    room = max(most // 2, most - len(present))
+    return [*failed[:room], *present][:most]
+
+
+def _few_per_case(found: Iterable[NotableCase]) -> list[NotableCase]:
     kept: list[NotableCase] = []
-    for one in worst_cases(result, info, most=max(8 * most, 50)):
-        status = result.table.status[result.table.cases.index(one.case), result.table.structures.index(one.structure)]
-        if status in _DRAWN and sum(other.case == one.case for other in kept) < MOST_PER_CASE:
+    for one in found:
+        if sum(other.case == one.case for other in kept) < MOST_PER_CASE:
             kept.append(one)
-    return kept[:most]
+    return kept
 
 
 def _read(case: Case | None, options: Mapping[str, Any]) -> tuple[CasePair | None, str]:

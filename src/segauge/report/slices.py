@@ -17,7 +17,9 @@ from segauge.report.pairs import Bools, box_of
 #: Pixels of a side; larger slices are thinned.
 MOST_PIXELS = 240
 #: Room around the masks in mm.
-MARGIN_MM = 12.0
+MARGIN_MM = 10.0
+#: Shortest side of what is shown in mm: a small lesion needs its surroundings.
+SMALLEST_MM = 36.0
 
 #: Per axis the name of the plane, and what is at its left and upper edge: right at the left, as radiologists look.
 PLANES = (("sagittal", "A", "S"), ("coronal", "R", "S"), ("axial", "R", "A"))
@@ -70,6 +72,24 @@ def error_point(pred: Bools, gt: Bools) -> tuple[int, int, int]:
     return x, y, z
 
 
+def window_around(
+    point: tuple[int, int, int], mask: Bools, spacing: tuple[float, float, float]
+) -> tuple[slice, slice, slice]:
+    """Return the part to show: as long on every side, round the connected part of the mask that holds the point."""
+    box = box_of(mask)
+    parts = label_components(pack_mask(mask[box]))
+    inside = tuple(place - part.start for place, part in zip(point, box, strict=True))
+    number = int(component_labels(parts)[inside]) - 1 if all(i >= 0 for i in inside) and mask[point] else 0
+    first, last = component_table(parts).boxes[number]
+    half = max(float(np.max((last - first) * np.array(spacing))) / 2 + MARGIN_MM, SMALLEST_MM / 2)
+    window = []
+    for axis in range(3):
+        middle = (float(first[axis]) + float(last[axis])) / 2 + box[axis].start
+        reach = half / spacing[axis]
+        window.append(slice(max(0, round(middle - reach)), min(mask.shape[axis], max(1, round(middle + reach)))))
+    return (window[0], window[1], window[2])
+
+
 def planes(
     pred: Bools,
     gt: Bools,
@@ -83,10 +103,10 @@ def planes(
     All arrays are upright (axes right, front, up).
     """
     point = error_point(pred, gt)
-    margin = tuple(max(4, round(MARGIN_MM / edge)) for edge in spacing)
-    box = box_of(pred | gt, (margin[0], margin[1], margin[2]))
+    either = pred | gt
+    box = window_around(point, either, spacing) if either.any() else box_of(either)
     shown = [2] if gt.shape[2] == 1 else [2, 1, 0]
-    return [_plane(axis, point[axis], pred, gt, spacing, box, image, oriented) for axis in shown if gt.shape[axis] >= 1]
+    return [_plane(axis, point[axis], pred, gt, spacing, box, image, oriented) for axis in shown]
 
 
 def _plane(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -236,8 +236,13 @@ class NotableCase:
     reason: str
 
 
-def worst_cases(result: EvaluationResult, info: MetricInfo, most: int = 12) -> list[NotableCase]:
-    """Return the worst structures of cases by a metric: failures first, then the worst numbers."""
+def worst_cases(
+    result: EvaluationResult, info: MetricInfo, most: int = 12, *, among: Collection[Status] = tuple(Status)
+) -> list[NotableCase]:
+    """Return the worst structures of cases by a metric: failures first, then the worst numbers.
+
+    `among` says which statuses count.
+    """
     table = result.table
     column = table.metrics.index(info.key)
     sign = -1.0 if info.direction == "lower" else 1.0
@@ -245,7 +250,8 @@ def worst_cases(result: EvaluationResult, info: MetricInfo, most: int = 12) -> l
     for i in range(len(table.cases)):
         for j in range(len(table.structures)):
             status, value = table.status[i, j], float(table.values[i, j, column])
-            if status == Status.ABSENT or (status == Status.PRESENT and math.isnan(value)):
+            nothing = status == Status.ABSENT or (status == Status.PRESENT and math.isnan(value))
+            if nothing or status not in among:
                 continue
             ranked.append((-math.inf if status.is_failure else sign * value, i, j))
     ranked.sort()
