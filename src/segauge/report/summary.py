@@ -210,9 +210,17 @@ def count_text(estimate: Estimate) -> str:
     """Return over how many the value is, what failed and what is left out: "n = 20; without 1 missed"."""
     together = "" if estimate.n_clusters is None else f" in {estimate.n_clusters} cases"
     parts = [f"n = {estimate.n}{together}"]
-    parts += [f"{count} {reason}, counted at the worst value" for reason, count in estimate.failed.items() if count]
-    parts += [f"without {count} {reason}" for reason, count in estimate.excluded.items() if count]
+    failed = {reason: count for reason, count in estimate.failed.items() if count}
+    if failed:
+        parts.append(f"{_by_reason(failed)} counted at the worst value")
+    left_out = {reason: count for reason, count in estimate.excluded.items() if count}
+    if left_out:
+        parts.append(f"without {_by_reason(left_out)}")
     return "; ".join(parts)
+
+
+def _by_reason(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
 def estimate_words(estimate: Estimate) -> str:
