@@ -14,14 +14,19 @@ from segauge.cli.evaluation_table import print_result
 from segauge.cli.sources import add_policy_arguments, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.evaluation import Case, EvaluationResult, evaluate
+from segauge.evaluation.dataset import DETECTION_METRICS
 from segauge.io import Limits
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
-from segauge.io.layouts.pairs import Pairing
+from segauge.io.layouts.pairs import Pairing, image_files
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
+from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.scores import Status
+
+#: Tolerances in mm of the curve in a report.
+CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -63,6 +68,9 @@ def add_parser(subparsers: Any) -> None:
     outputs.add_argument("--csv", type=Path, metavar="FILE", help="one row per case and structure")
     outputs.add_argument("--summary-json", type=Path, metavar="FILE", help="nnU-Net's summary.json, with all metrics")
     outputs.add_argument("--metrics-json", type=Path, metavar="FILE", help="metrics.json for Grand Challenge")
+    outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
+    outputs.add_argument("--images", type=Path, metavar="FOLDER", help="images below the outlines in the report")
+    outputs.add_argument("--title", help="title of the report")
     parser.set_defaults(run=run)
 
 
@@ -118,9 +126,10 @@ def run(args: argparse.Namespace) -> int:
         return 1
     print_result(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
-    for path in (args.json, args.csv, args.summary_json, args.metrics_json):
-        if path is not None:
-            print(f"written: {path}")  # noqa: T201 - the command line speaks
+    if args.report is not None:
+        result.to_html(args.report, cases=cases, images=_images(args.images), title=args.title)
+    for path in _outputs(args):
+        print(f"written: {path}")  # noqa: T201 - the command line speaks
     return _exit_code(result, allow_missing=args.allow_missing)
 
 
@@ -136,7 +145,7 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
         n_resamples=args.resamples,
         seed=args.seed,
         structures=_structures(pairing, args),
-        metrics=_metrics(args.metrics),
+        metrics=_with_curve(_metrics(args.metrics), args),
         surface=args.surface,
         hd=args.hd,
         ignore=args.ignore,
@@ -217,6 +226,22 @@ def _named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
     return named
 
 
+def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> str | list[str] | None:
+    """Return the metrics; for a report with its usual ones also the NSD at the tolerances of its curve."""
+    if args.report is None or metrics is not None:
+        return metrics
+    detection = () if args.no_detection else DETECTION_METRICS
+    return [*DEFAULT_METRICS, *detection, *(f"nsd@{tolerance:g}" for tolerance in CURVE_TOLERANCES_MM)]
+
+
+def _images(folder: Path | None) -> dict[str, Path] | None:
+    """Return the images by case id; the channel of nnU-Net's names (_0000) is no part of the id."""
+    if folder is None:
+        return None
+    found = image_files(folder)
+    return {**{name.removesuffix("_0000"): path for name, path in found.items()}, **found}
+
+
 def _metrics(text: str | None) -> str | list[str] | None:
     return text if text is None or text == "all" else [part.strip() for part in text.split(",")]
 
@@ -234,8 +259,13 @@ def _tolerance(text: str) -> float | Mapping[str, float]:
 def _cache(args: argparse.Namespace) -> Path | None:
     if args.cache is not None:
         return Path(args.cache)
-    first = next((path for path in (args.json, args.csv, args.summary_json, args.metrics_json) if path), None)
-    return None if first is None else Path(first).with_name(f"{Path(first).name}.cache")
+    first = next(iter(_outputs(args)), None)
+    return None if first is None else first.with_name(f"{first.name}.cache")
+
+
+def _outputs(args: argparse.Namespace) -> list[Path]:
+    """Return the files that are to be written."""
+    return [path for path in (args.json, args.csv, args.summary_json, args.metrics_json, args.report) if path]
 
 
 def _write(result: EvaluationResult, pairing: Pairing, args: argparse.Namespace) -> None:

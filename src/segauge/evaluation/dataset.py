@@ -40,7 +40,8 @@ from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 from segauge.stats.missing import AUTO, MissingPolicy
 
-_DETECTION = ("det_f1", "det_precision", "det_recall")
+#: Metrics of lesions that are measured beside the usual ones.
+DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
 
 
 def evaluate(
@@ -133,7 +134,7 @@ def evaluate(
 
 def _metric_keys(metrics: str | Iterable[str] | None, detection: bool) -> tuple[str, ...]:
     """Return the keys of the metrics that were asked for, or of the usual ones."""
-    wanted = (*DEFAULT_METRICS, *(_DETECTION if detection else ())) if metrics is None else metrics
+    wanted = (*DEFAULT_METRICS, *(DETECTION_METRICS if detection else ())) if metrics is None else metrics
     return tuple(info.key for info in resolve_metrics(wanted))
 
 
