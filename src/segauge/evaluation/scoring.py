@@ -51,6 +51,7 @@ class ScoringOptions:
     max_voxels: int = Limits().max_voxels
     frame: int | None = None
     nan: Literal["refuse", "background"] = "refuse"
+    allow_nonuniform: bool = False
 
     def __post_init__(self) -> None:
         DetectionRules(iou_threshold=self.detection_iou)  # says so here and now, not in every case, if it is no IoU
@@ -75,6 +76,7 @@ class ScoringOptions:
             "max_voxels": self.max_voxels,
             "frame": self.frame,
             "nan": self.nan,
+            "allow_nonuniform": self.allow_nonuniform,
         }
 
 
@@ -168,6 +170,7 @@ def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelM
         threshold=options.threshold,
         frame=options.frame,
         nan=options.nan,
+        allow_nonuniform=options.allow_nonuniform,
         any_frame_of_reference=options.any_frame_of_reference,
         limits=Limits(max_voxels=options.max_voxels),
     )
