@@ -23,6 +23,9 @@ from segauge.stats.missing import MissingPolicy
 #: Numbers this close are the same: another processor or NumPy may round the last digits of a sum differently.
 _SAME = 1e-9
 
+#: A file may not ask for more work than this.
+_MOST_RESAMPLES = 1_000_000
+
 #: Parts of a result file that follow from its rows.
 _DERIVED = ("n_cases", "summary", "structures", "subgroups")
 
@@ -82,7 +85,7 @@ def verify(
             compared += _against_images(data, stated, cases, jobs)
     except SegaugeError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
     wrong = tuple(one for one in compared if not _same(one.stated, one.found))
     return Verification(name, len(compared), wrong, cases is not None)
@@ -105,13 +108,16 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     if len(rows) != status.size:
         raise InvalidInput(f"{name}: has {len(rows)} rows, expected one for each of {status.size} cases x structures.")
     statistics = data["protocol"]["statistics"]
+    n_resamples = int(statistics["n_resamples"])
+    if not 1 <= n_resamples <= _MOST_RESAMPLES:
+        raise InvalidInput(f"{name}: says n_resamples {n_resamples}, expected 1 to {_MOST_RESAMPLES}.")
     table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, {})
     return EvaluationResult(
         table,
         metrics,
         metadata,
         confidence=float(statistics["confidence"]),
-        n_resamples=int(statistics["n_resamples"]),
+        n_resamples=n_resamples,
         seed=int(statistics["seed"]),
         policy=MissingPolicy(**statistics["policy"]),
     )
