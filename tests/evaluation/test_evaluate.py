@@ -105,6 +105,7 @@ def test_all_labels_together_are_said_to_be_together():
     result = evaluate([Case("a", two_labels(), two_labels())])
     assert result.rows[0]["dice"] == 1.0
     assert any('structures="all" measures each' in note for note in result.notes["a"])
+    assert "1 ground truths hold several labels, such as that of 'a'" in result.warnings[0]
 
 
 def test_names_pair_labels_that_are_numbered_differently():

@@ -114,6 +114,27 @@ def test_files_that_are_no_results(tmp_path, text, message):
         verify(tmp_path / "r.json")
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("executor", "tcp://elsewhere:8786", "an option that is not known here: 'executor'"),
+        ("cache", "somewhere", "an option that is not known here: 'cache'"),
+        ("structures", "secret.yaml", "names no structures, but 'secret.yaml'"),
+    ],
+)
+def test_a_file_cannot_choose_where_work_is_done_or_what_is_opened(made, option, value, message):
+    cases, path = made
+    edit(path, lambda data: data["protocol"]["options"].update({option: value}))
+    with pytest.raises(InvalidInput, match=message):
+        verify(path, cases)
+
+
+def test_predictions_that_number_their_labels_otherwise(tmp_path):
+    cases = make_cases(tmp_path, 2)
+    path = evaluate(cases, structures={"box": 1}, pred_structures={"box": 1}).to_json(tmp_path / "r.json")
+    assert verify(path, cases).is_confirmed
+
+
 WORDS = [b"0", b"-1", b"1e400", b"NaN", b"null", b"[]", b"{}", b'""', b"1e9", b"true", b"99999999999999999999"]
 
 

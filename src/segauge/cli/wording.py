@@ -10,6 +10,7 @@ _FLAGS = (
     "resample", "segment_number", "spacing", "threshold", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
+_ALL = ('structures="all"', "--structures all")
 _STRUCTURES = re.compile(r"\bstructures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
 
@@ -20,7 +21,7 @@ def as_flags(message: str) -> str:
         name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")
         return f"{name} {value}" if value and value != "True" else name
 
-    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message))
+    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message).replace(*_ALL))
 
 
 def counted(number: int, noun: str) -> str:

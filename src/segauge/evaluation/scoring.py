@@ -99,6 +99,7 @@ class _Remarks:
 
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
+    labels_together: bool = False
 
 
 def score_case(job: CaseJob) -> Record:
@@ -206,6 +207,7 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
     ]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
+        remarks.labels_together = True
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
             'structures="all" measures each'
@@ -237,6 +239,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "reason": "",
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
+        "labels_together": remarks.labels_together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }
