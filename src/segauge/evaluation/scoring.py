@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from segauge.errors import GridMismatch, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
+from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
 from segauge.evaluation.cases import Case, Source
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.geometry.masks import tabulate
@@ -54,7 +55,32 @@ class ScoringOptions:
     allow_nonuniform: bool = False
 
     def __post_init__(self) -> None:
-        DetectionRules(iou_threshold=self.detection_iou)  # says so here and now, not in every case, if it is no IoU
+        """Refuse what would fail in every case, once and before the first."""
+        DetectionRules(iou_threshold=self.detection_iou)
+        for name, known in (
+            ("hd", get_args(HdMode)),
+            ("resample", (None, "nearest")),
+            ("nan", ("refuse", "background")),
+        ):
+            if getattr(self, name) not in known:
+                choices = " or ".join(map(repr, known))
+                raise InvalidInput(f"{name}: expected {choices}, got {getattr(self, name)!r}.")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise InvalidInput(f"threshold: expected a finite number, got {self.threshold!r}.")
+        self._check_tolerances()
+
+    def _check_tolerances(self) -> None:
+        given = self.nsd_tolerance
+        for tolerance in given.values() if isinstance(given, Mapping) else (given,):
+            if not 0 <= tolerance < math.inf:
+                raise InvalidInput(f"nsd_tolerance: expected a distance of 0 mm or more, got {tolerance!r}.")
+        names = {"named": list(self.spec.parts), "foreground": ["foreground"]}.get(self.spec.mode, [])
+        lacking = [name for name in names if isinstance(given, Mapping) and name not in given]
+        if lacking:
+            raise InvalidInput(
+                f"nsd_tolerance has no entry for {', '.join(map(repr, lacking))}: give one for every structure, or one "
+                "number for all."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
