@@ -105,6 +105,7 @@ def test_all_labels_together_are_said_to_be_together():
     result = evaluate([Case("a", two_labels(), two_labels())])
     assert result.rows[0]["dice"] == 1.0
     assert any('structures="all" measures each' in note for note in result.notes["a"])
+    assert "1 ground truths hold several labels, such as that of 'a'" in result.warnings[0]
 
 
 def test_names_pair_labels_that_are_numbered_differently():
@@ -114,6 +115,51 @@ def test_names_pair_labels_that_are_numbered_differently():
         result = evaluate([Case("a", pred, gt)], structures=structures, metrics=["dice"])
         assert [row["dice"] for row in result.rows] == [1.0, 1.0]
         assert result.structures == ["liver", "spleen"]
+
+
+def test_a_number_is_the_ground_truths_where_the_prediction_has_the_name_under_another():
+    gt = LabelMap.from_array(two_labels())
+    pred = LabelMap.from_array(two_labels(2, 1), names={2: "liver", 1: "spleen"})
+    result = evaluate([Case("a", pred, gt)], structures={"liver": 1, "spleen": 2}, metrics=["dice"])
+    assert [row["dice"] for row in result.rows] == [1.0, 1.0]
+    assert "pred: 'liver' is its label 2 by name" in result.notes["a"]
+
+
+def test_structures_in_layers_of_their_own_and_across_layers():
+    """The same two boxes in one layer, in two that overlap, and as a region over both."""
+    one = LabelMap.from_array(two_labels(), names={1: "liver", 2: "spleen"})
+    masks = {name: one.mask(label).array for label, name in one.names.items()}
+    layered = LabelMap.from_masks({**masks, "all": np.logical_or(*masks.values())}, one.grid)
+    assert len(layered.layers) == 2
+    structures = {"liver": ["liver"], "both": ["liver", "spleen"], "layers": ["liver", "all"]}
+    result = evaluate([Case("a", layered, layered)], structures=structures, metrics=["dice", "gt_volume"])
+    assert [row["dice"] for row in result.rows] == [1.0] * 3
+    voxels = {name: int(mask.sum()) for name, mask in masks.items()}
+    both = sum(voxels.values())
+    assert [result.counts["a", name][0] for name in structures] == [voxels["liver"], both, both]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nsd_tolerance": -1.0}, "a distance of 0 mm or more, got -1.0"),
+        ({"nsd_tolerance": {"a": 1.0}, "structures": {"a": 1, "b": 2}}, "no entry for 'b'"),
+        ({"hd": "both"}, "hd: expected 'directed' or 'pooled', got 'both'"),
+        ({"resample": "linear"}, "resample: expected None or 'nearest'"),
+        ({"nan": "drop"}, "nan: expected 'refuse' or 'background'"),
+        ({"threshold": float("nan")}, "threshold: expected a finite number"),
+        ({"detection_iou": 2.0}, "iou"),
+        ({"surface": "mesh"}, "mesh"),
+        ({"on_error": "ignore"}, "on_error: expected 'record' or 'raise'"),
+    ],
+)
+def test_what_would_fail_in_every_case_is_refused_before_the_first(options, message):
+    def cases():
+        pytest.fail("a case was taken")
+        yield
+
+    with pytest.raises(InvalidInput, match=message):
+        evaluate(cases(), **options)
 
 
 def test_names_need_a_file_that_has_names():

@@ -22,6 +22,7 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
 
     """
     structures, warnings = _structures(records, options)
+    warnings += _dataset_warnings(records)
     shape = (len(records), len(structures), len(options.metrics))
     values = np.full(shape, np.nan)
     status = np.empty(shape[:2], dtype=object)
@@ -72,7 +73,39 @@ def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple
         if name not in in_gt and (count := sum(name in record.get("structures", {}) for record in read))
     ]
     found = sorted((name for name in seen if name in in_gt), key=_natural)
-    return tuple(found) or ("foreground",), warnings
+    return tuple(found) or ("foreground",), [*warnings, *_spelling_warnings(found)]
+
+
+def _spelling_warnings(names: Sequence[str]) -> list[str]:
+    """Say which names differ in capitals, hyphens and blanks alone: most likely one structure, written in two ways."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault("".join(letter for letter in name.casefold() if letter.isalnum()), []).append(name)
+    twice = [found for plain, found in alike.items() if plain and len(found) > 1]
+    if not twice:
+        return []
+    shown = "; ".join(" and ".join(map(repr, found)) for found in twice[:3]) + (" ..." if len(twice) > 3 else "")
+    return [f"{len(twice)} structures are spelled in several ways, and measured apart: {shown}. Rename the files."]
+
+
+def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
+    """Say once what concerns many cases and would change what their numbers mean."""
+    assumed, together = (
+        [case for case, record in records.items() if record.get(fact)]
+        for fact in ("spacing_assumed", "labels_together")
+    )
+    warnings = []
+    if assumed:
+        warnings.append(
+            f"{len(assumed)} ground truths know no voxel edges, such as that of {assumed[0]!r}: 1 mm was assumed, so "
+            "distances are in voxels and volumes in 1000 voxels. Give the spacing in mm."
+        )
+    if together:
+        warnings.append(
+            f"{len(together)} ground truths hold several labels, such as that of {together[0]!r}: all of them were "
+            'taken together as foreground. structures="all" measures each.'
+        )
+    return warnings
 
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:

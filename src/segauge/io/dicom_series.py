@@ -13,14 +13,23 @@ import numpy as np
 from segauge.errors import IrregularSeries, UnreadableFile
 from segauge.grid import Grid
 from segauge.io.dicom_files import looks_like_dicom, parser_failures, read_dataset
-from segauge.io.dicom_planes import OFF_PLACE, TILT_DEGREES, Plane, Vector, plane_of, position_of, tilt_degrees
+from segauge.io.dicom_planes import (
+    OFF_PLACE,
+    TILT_DEGREES,
+    Plane,
+    Vector,
+    functional_group,
+    plane_of,
+    position_of,
+    tilt_degrees,
+)
 from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.streams import list_folder, open_file
 
 _TAGS = [
     "SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID", "Modality", "ImageType",
     "NumberOfFrames", "Rows", "Columns", "ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing",
-    "SpacingBetweenSlices", "SliceThickness",
+    "SpacingBetweenSlices", "SliceThickness", "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence",
 ]  # fmt: skip
 _NOT_IMAGES = ("SEG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "REG", "SR", "PR", "KO", "DOC")
 _MAX_FILES = 100_000
@@ -28,18 +37,23 @@ _MAX_FILES = 100_000
 
 @dataclass(frozen=True)
 class Series:
-    """A series of slices as a grid, axes (column, row, slice), RAS mm, slices ascending along the normal."""
+    """A series of slices as a grid, axes (column, row, slice), RAS mm, slices ascending along the normal.
+
+    `places`: where the slices of an uneven series lie along the third axis, in voxels; empty for an even one.
+    """
 
     grid: Grid
     series_uid: str
     frame_of_reference: str
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
+    places: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
 class _Slice:
     path: Path
+    name: str
     series_uid: str
     frame_of_reference: str
     image_type: str
@@ -48,12 +62,22 @@ class _Slice:
     position: Vector
 
 
-def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Series:
-    """Read the grid of the image series in a folder.
+def read_series(
+    folder: Path,
+    *,
+    series_uid: str | None = None,
+    allow_nonuniform: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Series:
+    """Read the grid of the image series in a folder: a file per slice, or an enhanced multi-frame file (or just that).
+
+    With `allow_nonuniform` a series whose slices are not evenly spaced gets an even grid as fine as its closest
+    slices, from the first slice to the last, and a tilted one a sheared grid; the notes say so.
 
     Raises:
         IrregularSeries: if the folder holds several series (and `series_uid` names none), a scout, slices of
-            different size or orientation, a tilted gantry, doubled or missing positions.
+            different size or orientation, doubled positions; without `allow_nonuniform` also for a tilted gantry and
+            missing positions.
 
     """
     slices, other = _slices_in(folder, series_uid, limits)
@@ -63,10 +87,11 @@ def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits =
     _refuse_mixed(slices, folder)
     plane = slices[0].plane
     ordered = sorted(slices, key=lambda item: float(item.position @ plane.normal))
-    step, notes = _step(ordered, plane, folder)
-    check_dimensions((plane.columns, plane.rows, len(ordered)), str(folder), limits)
-    grid = plane.grid(ordered[0].position, step, len(ordered))
-    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, tuple(s.path for s in ordered), notes)
+    stack = _stack(ordered, plane, folder, allow_nonuniform=allow_nonuniform)
+    check_dimensions((plane.columns, plane.rows, stack.count), str(folder), limits)
+    grid = plane.grid(ordered[0].position, stack.step, stack.count)
+    files = tuple(dict.fromkeys(item.path for item in ordered))
+    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, files, stack.notes, stack.places)
 
 
 def holds_series(folder: Path) -> bool:
@@ -81,55 +106,74 @@ def _is_dicom(path: Path) -> bool:
 
 
 def _slices_in(folder: Path, series_uid: str | None, limits: Limits) -> tuple[list[_Slice], int]:
-    paths = [path for path in list_folder(folder) if path.is_file() and path.stat().st_size > 0]
+    found_here = [folder] if folder.is_file() else list_folder(folder)
+    paths = [path for path in found_here if path.is_file() and path.stat().st_size > 0]
     if len(paths) > _MAX_FILES:
         raise IrregularSeries(
             f"{folder}: holds {len(paths)} files, more than a series has. Give the series' own folder."
         )
-    slices, other = [], 0
+    slices: list[_Slice] = []
+    other = 0
     for path in paths:
         dataset = read_dataset(path, limits, tags=list(_TAGS)) if _is_dicom(path) else None
-        found = None if dataset is None else _slice(path, dataset)
-        if found is None or (series_uid is not None and found.series_uid != series_uid):
+        found = [] if dataset is None else _slices_of(path, dataset)
+        if not found or (series_uid is not None and found[0].series_uid != series_uid):
             other += 1
         else:
-            slices.append(found)
+            slices += found
     return slices, other
 
 
-def _slice(path: Path, dataset: Any) -> _Slice | None:
-    """Return the slice of a file, None if the file is no image."""
-    source = str(path)
-    with parser_failures(source):
+def _slices_of(path: Path, dataset: Any) -> list[_Slice]:
+    """Return the slice of a file, or those of its frames; none if the file is no image."""
+    with parser_failures(str(path)):
         if dataset.get("Modality", "") in _NOT_IMAGES:
-            return None
+            return []
+        frames = dataset.get("PerFrameFunctionalGroupsSequence")
         if dataset.get("Rows") is None or dataset.get("Columns") is None:
-            if dataset.get("ImagePositionPatient") is None:
-                return None
+            if dataset.get("ImagePositionPatient") is None and not frames:
+                return []
             # Left out, it would make a gap that looks like a regular, wider spacing.
             raise UnreadableFile(f"{path}: is a slice without its size (Rows, Columns). Export it again.")
-        frames = int(dataset.get("NumberOfFrames") or 1)
-        if frames > 1 or "Enhanced" in getattr(dataset.get("SOPClassUID", ""), "name", ""):
+        if frames:
+            return _slices_of_frames(path, dataset, frames)
+        stated = int(dataset.get("NumberOfFrames") or 1)
+        if stated > 1:
             raise IrregularSeries(
-                f"{path}: is an enhanced multi-frame image; only series of single slices can be read as a grid. "
+                f"{path}: is a multi-frame image of {stated} frames that does not say where each of them lies. "
                 "Convert it to single slices, or to NIfTI."
             )
-        plane = plane_of(
-            (dataset.get("Rows"), dataset.get("Columns")),
-            dataset.get("ImageOrientationPatient"),
-            dataset.get("PixelSpacing"),
-            source,
-        )
-        stated = dataset.get("SpacingBetweenSlices") or dataset.get("SliceThickness")
-        return _Slice(
-            path,
-            str(dataset.get("SeriesInstanceUID", "")),
-            str(dataset.get("FrameOfReferenceUID", "") or ""),
-            "\\".join(str(word) for word in dataset.get("ImageType", None) or []),
-            float(stated) if stated else None,
-            plane,
-            position_of(dataset.get("ImagePositionPatient"), source),
-        )
+        return [_slice(path, path.name, dataset, dataset, dataset, dataset)]
+
+
+def _slices_of_frames(path: Path, dataset: Any, frames: Any) -> list[_Slice]:
+    """Return the slices of an enhanced multi-frame image, each with its own or the shared place and spacing."""
+    stated = int(dataset.get("NumberOfFrames") or len(frames))
+    if stated != len(frames):
+        raise UnreadableFile(f"{path}: NumberOfFrames is {stated}, but {len(frames)} frames are described.")
+    shared = (dataset.get("SharedFunctionalGroupsSequence") or [None])[0]
+    groups = ("PlaneOrientationSequence", "PixelMeasuresSequence", "PlanePositionSequence")
+    return [
+        _slice(path, f"{path.name} frame {k}", dataset, *(functional_group(own, shared, name) for name in groups))
+        for k, own in enumerate(frames, start=1)
+    ]
+
+
+def _slice(path: Path, name: str, dataset: Any, orientation: Any, measures: Any, position: Any) -> _Slice:
+    """Return one slice from where its orientation, pixel measures and position stand."""
+    source = f"{path.with_name(name)}"
+    size = (dataset.get("Rows"), dataset.get("Columns"))
+    stated = measures.get("SpacingBetweenSlices") or measures.get("SliceThickness")
+    return _Slice(
+        path,
+        name,
+        str(dataset.get("SeriesInstanceUID", "")),
+        str(dataset.get("FrameOfReferenceUID", "") or ""),
+        "\\".join(str(word) for word in dataset.get("ImageType", None) or []),
+        float(stated) if stated else None,
+        plane_of(size, orientation.get("ImageOrientationPatient"), measures.get("PixelSpacing"), source),
+        position_of(position.get("ImagePositionPatient"), source),
+    )
 
 
 def _refuse_mixed(slices: Sequence[_Slice], folder: Path) -> None:
@@ -139,11 +183,11 @@ def _refuse_mixed(slices: Sequence[_Slice], folder: Path) -> None:
             f"{folder}: holds {len(series)} series mixed ({', '.join(series[:3])}{' ...' if len(series) > 3 else ''}). "
             "Give each series its own folder, or pass series_uid=."
         )
-    scouts = [item.path.name for item in slices if "LOCALIZER" in item.image_type.upper()]
+    scouts = [item.name for item in slices if "LOCALIZER" in item.image_type.upper()]
     if scouts and len(scouts) < len(slices):
         raise IrregularSeries(f"{folder}: holds a scout (localizer) among its slices: {_names(scouts)}. Remove it.")
     usual = _usual(slices)
-    odd = [item.path.name for item in slices if not item.plane.same_as(usual)]
+    odd = [item.name for item in slices if not item.plane.same_as(usual)]
     if odd:
         raise IrregularSeries(
             f"{folder}: {_names(odd)} differ from the other slices in size, orientation or pixel spacing "
@@ -160,48 +204,90 @@ def _usual(slices: Sequence[_Slice]) -> Plane:
     )
 
 
-def _step(ordered: Sequence[_Slice], plane: Plane, folder: Path) -> tuple[Vector, tuple[str, ...]]:
-    """Return the vector from slice to slice, refusing tilt, doubles and gaps."""
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """How slices make a grid: the vector from slice to slice, their number, and where uneven ones lie."""
+
+    step: Vector
+    count: int
+    notes: tuple[str, ...] = ()
+    places: tuple[float, ...] = ()
+
+
+def _stack(ordered: Sequence[_Slice], plane: Plane, folder: Path, *, allow_nonuniform: bool) -> _Stack:
+    """Return the stack of the slices, refusing doubles, and tilt and gaps unless they are allowed."""
     if len(ordered) == 1:
         stated = ordered[0].stated_distance
         if stated is None or not 0 < abs(stated) < 1e6:
             raise IrregularSeries(f"{folder}: holds one slice without a thickness, so its voxels have no height.")
-        return plane.normal * abs(stated), (f"one slice only; its height {abs(stated):g} mm is its stated thickness",)
+        note = f"one slice only; its height {abs(stated):g} mm is its stated thickness"
+        return _Stack(plane.normal * abs(stated), 1, (note,))
     positions = np.array([item.position for item in ordered])
     heights = positions @ plane.normal
     _refuse_doubles(heights, ordered, folder)
     tilt = tilt_degrees(positions, plane.normal)
+    notes: tuple[str, ...] = ()
     if tilt > TILT_DEGREES:
-        raise IrregularSeries(
-            f"{folder}: the slices are shifted against each other, {tilt:.3g} degrees off the normal (gantry tilt). "
-            "Correct the tilt by resampling the series first."
-        )
-    _refuse_gaps(heights, ordered, folder)
-    return (positions[-1] - positions[0]) / (len(ordered) - 1), ()
+        words = f"the slices are shifted against each other, {tilt:.3g} degrees off the normal (gantry tilt)"
+        if not allow_nonuniform or not _lie_on_a_line(positions, heights):
+            raise IrregularSeries(
+                f"{folder}: {words}. Correct the tilt by resampling the series first"
+                + (", or pass allow_nonuniform=True to take it as a sheared grid." if not allow_nonuniform else ".")
+            )
+        notes = (f"{words}; taken as a sheared grid",)
+    if not _are_even(heights):
+        if not allow_nonuniform:
+            _refuse_gaps(heights, ordered, folder)
+        return _uneven(positions, heights, notes)
+    return _Stack((positions[-1] - positions[0]) / (len(ordered) - 1), len(ordered), notes)
+
+
+def _uneven(positions: Any, heights: Any, notes: tuple[str, ...]) -> _Stack:
+    """Return an even stack as fine as the closest slices, and where the slices lie in it."""
+    gaps, span = np.diff(heights), float(heights[-1] - heights[0])
+    steps = round(span / float(gaps.min()))
+    places = tuple(((heights - heights[0]) * (steps / span)).tolist())
+    note = (
+        f"the slices lie {gaps.min():.4g} to {gaps.max():.4g} mm apart; taken on an even grid of {span / steps:.4g} "
+        "mm, each slice from halfway to halfway of its neighbours"
+    )
+    return _Stack((positions[-1] - positions[0]) / steps, steps + 1, (*notes, note), places)
+
+
+def _lie_on_a_line(positions: Any, heights: Any) -> bool:
+    """Say whether the first pixels of all slices lie on one line, as those of a tilted gantry do."""
+    share = ((heights - heights[0]) / (heights[-1] - heights[0]))[:, None]
+    off = positions - (positions[0] + share * (positions[-1] - positions[0]))
+    return bool(np.abs(off).max() <= OFF_PLACE * float(np.median(np.diff(heights))))
 
 
 def _refuse_doubles(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
     gaps = np.diff(heights)
     doubled = np.flatnonzero(gaps <= 0.01 * float(np.median(gaps)) + 1e-6)
     if doubled.size:
-        pairs = [f"{ordered[k].path.name} and {ordered[k + 1].path.name}" for k in doubled[:3]]
+        pairs = [f"{ordered[k].name} and {ordered[k + 1].name}" for k in doubled[:3]]
         raise IrregularSeries(
             f"{folder}: {doubled.size} slice positions occur twice ({'; '.join(pairs)}). "
             "Remove the copies, or separate the two acquisitions."
         )
 
 
-def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
+def _are_even(heights: Any) -> bool:
     gaps = np.diff(heights)
     usual = float(np.median(gaps))
     even = np.linspace(heights[0], heights[-1], len(heights))
-    if np.abs(heights - even).max() <= OFF_PLACE * usual and np.abs(gaps - usual).max() <= 0.25 * usual:
-        return
+    return bool(np.abs(heights - even).max() <= OFF_PLACE * usual and np.abs(gaps - usual).max() <= 0.25 * usual)
+
+
+def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
+    gaps = np.diff(heights)
+    usual = float(np.median(gaps))
     wide = np.flatnonzero(np.abs(gaps - usual) > OFF_PLACE * usual)
-    places = [f"{gaps[k]:.4g} mm between slices {k + 1} and {k + 2} ({ordered[k].path.name})" for k in wide[:3]]
+    places = [f"{gaps[k]:.4g} mm between slices {k + 1} and {k + 2} ({ordered[k].name})" for k in wide[:3]]
     raise IrregularSeries(
         f"{folder}: the slice distance is not constant, usually {usual:.4g} mm but {'; '.join(places)}"
-        f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies; complete the series first."
+        f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies: complete the series, or "
+        "pass allow_nonuniform=True to let each slice stand for the space around it."
     )
 
 
