@@ -46,17 +46,8 @@ def add_parser(subparsers: Any) -> None:
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, scanner ..."
     )
     parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
-    _add_measuring(parser.add_argument_group("measuring"))
-    statistics = parser.add_argument_group("statistics")
-    statistics.add_argument("--confidence", type=float, default=0.95)
-    statistics.add_argument("--resamples", type=int, default=2000)
-    statistics.add_argument("--seed", type=int, default=0)
-    running = parser.add_argument_group("running")
-    running.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
-    running.add_argument("--executor", help='"serial", "processes", "dask", or the address of a dask scheduler')
-    running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
-    running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
-    running.add_argument("--no-progress", action="store_true", help="no progress bar")
+    add_measuring(parser.add_argument_group("measuring"))
+    add_running(parser)
     outputs = parser.add_argument_group("outputs")
     outputs.add_argument("--json", type=Path, metavar="FILE", help="everything, as JSON")
     outputs.add_argument("--csv", type=Path, metavar="FILE", help="one row per case and structure")
@@ -68,7 +59,22 @@ def add_parser(subparsers: Any) -> None:
     parser.set_defaults(run=run)
 
 
-def _add_measuring(group: Any) -> None:
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the intervals, and of how cases are run."""
+    statistics = parser.add_argument_group("statistics")
+    statistics.add_argument("--confidence", type=float, default=0.95)
+    statistics.add_argument("--resamples", type=int, default=2000)
+    statistics.add_argument("--seed", type=int, default=0)
+    running = parser.add_argument_group("running")
+    running.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
+    running.add_argument("--executor", help='"serial", "processes", "dask", or the address of a dask scheduler')
+    running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
+    running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
+    running.add_argument("--no-progress", action="store_true", help="no progress bar")
+
+
+def add_measuring(group: Any) -> None:
+    """Add the arguments that say what is measured and how."""
     group.add_argument("--structures", help='names or labels (1,2,3), "all", a dataset.json or a YAML file')
     group.add_argument("--label", type=int, help="only this label")
     group.add_argument("--ignore", type=int, help="ground-truth label whose voxels count for nothing")
@@ -87,9 +93,9 @@ def _add_measuring(group: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
-    cases, warnings = _cases(pairing, args)
+    cases, warnings = cases_of(pairing, args)
     try:
-        result = _evaluated(cases, pairing, args)
+        result = evaluated(cases, pairing, args, _cache(args))
     except KeyboardInterrupt:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
@@ -97,11 +103,12 @@ def run(args: argparse.Namespace) -> int:
     _print(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
     if args.report is not None:
-        result.to_html(args.report, cases=cases, images=_images(args.images), title=args.title)
-    return _exit_code(result)
+        result.to_html(args.report, cases=cases, images=images_of(args.images), title=args.title)
+    return exit_code(result)
 
 
-def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) -> EvaluationResult:
+def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cache: Path | None) -> EvaluationResult:
+    """Measure the cases as the arguments say."""
     from segauge.evaluation import evaluate
 
     return evaluate(
@@ -125,12 +132,12 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
         jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
         executor=args.executor or "processes",
         timeout=args.timeout,
-        cache=_cache(args),
+        cache=cache,
         progress=not args.no_progress and sys.stderr.isatty(),
     )
 
 
-def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
+def cases_of(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
     """Return the cases with their metadata, and what the table of metadata lacks or has too much."""
     from segauge.evaluation import Case
 
@@ -177,7 +184,7 @@ def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> st
     return [*DEFAULT_METRICS, *detection, *(f"nsd@{tolerance:g}" for tolerance in CURVE_TOLERANCES_MM)]
 
 
-def _images(folder: Path | None) -> dict[str, Path] | None:
+def images_of(folder: Path | None) -> dict[str, Path] | None:
     """Return the images by case id; the channel of nnU-Net's names (_0000) is no part of the id."""
     if folder is None:
         return None
@@ -249,6 +256,7 @@ def _print(result: EvaluationResult, warnings: list[str]) -> None:
         out.print(f"{noted} notes on {len(result.notes)} cases; --json has them", markup=False)
 
 
-def _exit_code(result: EvaluationResult) -> int:
+def exit_code(result: EvaluationResult) -> int:
+    """Return 4 if a case was refused for its geometry, 3 if one failed otherwise, else 0."""
     states = {status for status, _ in result.failures.values()}
     return 4 if Status.REFUSED in states else 3 if states else 0
