@@ -1,4 +1,4 @@
-"""`segauge compare --gt LABELS --pred A=DIR --pred B=DIR`: measure several models on the same cases and compare them."""
+"""`segauge compare --gt LABELS --pred A=DIR --pred B=DIR`: measure several models on the same cases, and compare."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import add_measuring, add_running, cases_of, evaluated, exit_code
+from segauge.cli.eval import add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
@@ -18,7 +18,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "compare",
-        help="measure several models on the same cases, rank them and say how far that can be trusted",
         description="Measure the predictions of several models against the same ground truth, and compare them pair "
         "by pair. Finished cases are kept in --cache (by default beside the first output file). Exit codes: 0 fine, "
         "1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
@@ -35,6 +34,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--metric", help="the metric that decides (default: dice, or the first)")
     parser.set_defaults(metadata=None, key=None)
     add_measuring(parser.add_argument_group("measuring"))
+    add_reading(parser.add_argument_group("reading and placing"))
     add_running(parser)
     outputs = parser.add_argument_group("outputs")
     outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         write_comparison(comparison, args.report, title=args.title)
     if args.figures is not None:
         write_figures(comparison_illustrations(comparison), args.figures)
-    return max(exit_code(result) for result in results.values())
+    return max(exit_code(result, allow_missing=args.allow_missing) for result in results.values())
 
 
 def _models(given: list[str]) -> dict[str, Path]:

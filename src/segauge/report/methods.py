@@ -85,7 +85,8 @@ def _failure_words(summary: Summary) -> str:
         if policy.absent == "exclude"
         else "structures that neither mask holds count as perfect"
     )
-    return f"{failed}; {absent}."
+    missing = " Cases without a prediction were left out, and counted." if policy.missing == "exclude" else ""
+    return f"{failed}; {absent}.{missing}"
 
 
 def _interval_words(summary: Summary) -> str:
