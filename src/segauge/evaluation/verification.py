@@ -87,7 +87,7 @@ def verify(
 
 
 def read_result(path: str | os.PathLike[str]) -> EvaluationResult:
-    """Return the result that `EvaluationResult.to_json` wrote, for tables, figures and the report: without voxel counts.
+    """Return the result that `EvaluationResult.to_json` wrote, for tables, figures and reports; without voxel counts.
 
     Raises:
         InvalidInput: if the file is no such result.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -126,7 +126,8 @@ class ModelComparison:
         for info in self.leading:
             matrix = self.overall_matrix(info)
             if matrix is not None:
-                found[info.key] = self._rank(matrix)
+                over = "" if len(self.structures) == 1 else f", average of {len(self.structures)} structures"
+                found[info.key] = replace(self._rank(matrix), title=f"{info.name}{over}")
         if not found:
             raise InvalidInput(
                 "No leading metric has a mean over the structures: failures of a distance have no value. "
@@ -153,6 +154,18 @@ class ModelComparison:
 
     def _rank(self, matrix: ScoreMatrix) -> Ranking:
         return rank(matrix, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
+
+    @cached_property
+    def failures(self) -> dict[str, tuple[int, int]]:
+        """Per model how many structures of cases failed, and how many there were to predict or were invented."""
+        failed = np.zeros(len(self.models), dtype=np.int64)
+        total = np.zeros(len(self.models), dtype=np.int64)
+        for name in self.structures:
+            matrix = self.matrix(name, self.deciding)
+            scored = ~np.isnan(matrix.values)
+            failed += np.count_nonzero(matrix.failed & scored, axis=0)
+            total += np.count_nonzero(scored, axis=0)
+        return {name: (int(f), int(t)) for name, f, t in zip(self.models, failed, total, strict=True)}
 
     @cached_property
     def rank_frequencies(self) -> dict[str, dict[float, float]]:
@@ -233,8 +246,8 @@ class ModelComparison:
             lines.append(f"By {self.deciding.name}{over}, {winners[0]} is significantly better than every other model.")
         else:
             lines.append(
-                f"By {self.deciding.name}{over}, {', '.join(winners)} share the first place: none of them can be told "
-                "from the best."
+                f"By {self.deciding.name}{over}, {', '.join(winners[:-1])} and {winners[-1]} share the first place: "
+                "they cannot be told apart from the best."
             )
         lines.append(ranking.rule)
         lines += [note for note in ranking.notes if note == RANKED_WITHIN_CASES or note.startswith("a case")]

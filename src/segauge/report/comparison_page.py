@@ -17,7 +17,7 @@ from segauge.report.html import Picture, glossary, packed_column, page, rounded
 from segauge.report.illustrations import Illustration, axis_title, finite_bounds
 from segauge.report.references import references_for
 from segauge.scores import MetricInfo
-from segauge.stats import Ranking
+from segauge.stats import RankedModel, Ranking
 from segauge.stats.comparison import PairResult
 
 #: Above so many pairs the forest of differences shows the neighbours in the ranking only.
@@ -63,7 +63,11 @@ def comparison_illustrations(comparison: ModelComparison) -> Iterator[Illustrati
         "means",
         f"{info.name} of every model",
         f"Mean with {level} interval. Overlapping intervals say little about the difference of two models: see pairs.",
-        partial(figures.forest, [_mean_row(model) for model in ranking.models], axis=axis_title(info)),
+        partial(
+            figures.forest,
+            [_mean_row(model, comparison.failures[model.name]) for model in ranking.models],
+            axis=axis_title(info),
+        ),
     )
     yield Illustration(
         "significance",
@@ -117,9 +121,9 @@ def comparison_illustrations(comparison: ModelComparison) -> Iterator[Illustrati
         )
 
 
-def _mean_row(model: Any) -> Interval:
+def _mean_row(model: RankedModel, failures: tuple[int, int]) -> Interval:
     score = model.score
-    note = f"{score}  n = {score.n}" + (f", {model.failure_share:.0%} failed" if model.failure_share else "")
+    note = f"{score}  n = {score.n}" + (f", {failures[0]} of {failures[1]} failed" if failures[0] else "")
     return Interval(model.name, score.value, score.ci_low, score.ci_high, note)
 
 
