@@ -7,9 +7,10 @@ import pytest
 
 pytest.importorskip("altair", reason="the report needs segauge[report]")
 pytest.importorskip("jinja2", reason="the report needs segauge[report]")
-nibabel = pytest.importorskip("nibabel", reason="writes the files of these tests")
 
 from segauge.cli import main
+
+nibabel = pytest.importorskip("nibabel", reason="writes the files of these tests")
 
 
 @pytest.fixture(scope="module")
