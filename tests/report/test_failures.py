@@ -44,6 +44,13 @@ def test_a_shift_is_named_with_its_slices_and_direction(axis, words):
     assert f"shifted by 6 slices (6 mm) {words}" in found.words
 
 
+def test_two_masks_without_a_common_voxel():
+    small, other = balls(centre=(10, 10, 10), radius=3), balls(centre=(10, 30, 10), radius=5)
+    found = kind_of(small, other)
+    assert found.kind is FailureKind.ELSEWHERE
+    assert "20 mm apart" in found.words
+
+
 def test_left_and_right_swapped():
     left, right = balls(centre=(10, 22, 18), radius=6), balls(centre=(30, 22, 18), radius=6)
     gt, pred = left + 2 * right, 2 * left + right
