@@ -19,6 +19,8 @@ COMMANDS: dict[str, str] = {
     "info": "say what a segmentation file holds",
     "explain": "say what a metric is, and what each tool would answer for the same pair",
     "verify": "compute a result file again and say which numbers differ",
+    "compare": "measure several models on the same cases, rank them, and say how far that can be trusted",
+    "figures": "write every figure and table of an evaluation for a paper",
     "rank": "rank models from per-case scores, with intervals, rank sets and the cases that decide",
     "diff": "compare two evaluations of the same cases; fails on a regression",
     "groups": "estimates per group of cases, gaps between groups, the worst group",
