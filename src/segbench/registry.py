@@ -147,7 +147,9 @@ def _factory(group: str, name: str, what: str) -> Callable[..., Any]:
     except (ImportError, AttributeError) as error:
         raise PluginError(f"The {what} {name!r} of {offer.package} cannot be loaded: {error}.") from error
     if not callable(factory):
-        raise PluginError(f"The {what} {name!r} of {offer.package} should be a factory, it is {type(factory).__name__}.")
+        raise PluginError(
+            f"The {what} {name!r} of {offer.package} should be a factory, it is {type(factory).__name__}."
+        )
     return factory  # type: ignore[no-any-return]
 
 
