@@ -8,9 +8,9 @@ A package offers a dataset or a model with an entry point that names a factory:
     [project.entry-points."segbench.models"]
     my-net = "my_package:my_net"                # (options: Mapping) -> Model
 
-The name of the entry point is the `dataset: {name: ...}` or `models: [{type: ...}]` of a config. A factory reads its own
-options and refuses those it does not know (`segbench.suggestions.unknown` has the words); it opens no file and starts no
-download: that is for `Dataset.prepare`.
+The name of the entry point is the `dataset: {name: ...}` or `models: [{type: ...}]` of a config. A factory reads its
+own options and refuses those it does not know (`segbench.suggestions.unknown` has the words); it opens no file and
+starts no download: that is for `Dataset.prepare`.
 """
 
 from __future__ import annotations

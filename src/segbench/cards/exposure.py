@@ -1,7 +1,7 @@
 """Exposure: whether a model has seen a dataset, computed over the lineage of datasets, with the path that convicts it.
 
 Two datasets share images if one can go down from each of them, to what it contains, and arrive at the same place.
-Going up and down again proves nothing: two subsets of one archive need not overlap.
+Two subsets of one archive may overlap or not: that leaves the question open.
 """
 
 from __future__ import annotations
@@ -142,6 +142,31 @@ class Lineage:
         )
         return (left[meetings[0][2]], right[meetings[0][2]]) if meetings else None
 
+    def pool(self, name: str) -> set[str]:
+        """Return the datasets that all images of this one come from, itself included."""
+        found, queue = set(), [self.name_of(name)]
+        while queue:
+            here = queue.pop()
+            if here not in found:
+                found.add(here)
+                card = self.datasets.get(here)
+                edges = card.lineage or () if card is not None else ()
+                queue += [self.name_of(edge.other) for edge in edges if edge.relation is not Relation.CONTAINS]
+        return found
+
+    def may_share(self, one: str, other: str) -> str:
+        """Return the dataset that both may have images of, as parts of larger ones; "" if there is none."""
+        left, right = (self._reach(name) for name in (one, other))
+        return min(left.keys() & right.keys(), key=lambda place: (left[place] + right[place], place), default="")
+
+    def _reach(self, name: str) -> dict[str, int]:
+        """Return per dataset that this one may have images of how many steps it is away from a pool of this one."""
+        reach: dict[str, int] = {}
+        for pool in self.pool(name):
+            for place, way in self.ways_down(pool).items():
+                reach[place] = min(len(way), reach.get(place, len(way)))
+        return reach
+
     def is_open(self, name: str) -> str:
         """Return why it is not known what a dataset contains, "" if it is known."""
         for place in self.ways_down(name):
@@ -179,7 +204,9 @@ def _of_training(
     meeting = lineage.shared(training.dataset, name)
     start = lineage.name_of(training.dataset)
     if meeting is None:
-        reason = lineage.is_open(start) or lineage.is_open(name)
+        both = lineage.may_share(start, name)
+        reason = f"like {lineage.title_of(name)} it may have images of {lineage.title_of(both)}" if both else ""
+        reason = reason or lineage.is_open(start) or lineage.is_open(name)
         if reason:
             return _unknown(model, name, f"{words} on {lineage.title_of(start)}; {reason}")
         return Exposure(model.name, name, ExposureLevel.NONE, _clean_words(model))
