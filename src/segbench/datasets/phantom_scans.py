@@ -1,8 +1,8 @@
 """CT-like scans of phantom patients: organs and lesions known in closed form, seen through a scanner.
 
-A patient's scene fills a body of fat and soft tissue; the scan averages it over voxels (partial volume, by sampling each
-voxel eight times), blurs it and adds noise. What is drawn depends on the seed and the patient's number alone: a larger
-benchmark has the patients of a smaller one. The metadata are not decoration: scanners differ in noise, sharpness and
+A patient's scene fills a body of fat and soft tissue; the scan averages it over voxels (partial volume: each voxel is
+sampled eight times), blurs it and adds noise. What is drawn depends on the seed and the patient's number alone: a
+larger benchmark has the patients of a smaller one. The metadata are not decoration: scanners differ in noise, sharpness and
 slice thickness, women are smaller, and bone fades with age.
 """
 

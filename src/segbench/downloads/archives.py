@@ -7,7 +7,7 @@ import shutil
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -126,7 +126,7 @@ def _safe_name(name: str, source: Path) -> PurePosixPath:
     return path
 
 
-def _entries(source: Path) -> Iterator[_Entry]:
+def _entries(source: Path) -> Generator[_Entry, None, None]:
     if zipfile.is_zipfile(source):
         return _zip_entries(source)
     if tarfile.is_tarfile(source):
@@ -134,7 +134,7 @@ def _entries(source: Path) -> Iterator[_Entry]:
     raise UnsafeArchive(f"{source}: is neither a zip nor a tar archive. Delete it and fetch it again.")
 
 
-def _zip_entries(source: Path) -> Iterator[_Entry]:
+def _zip_entries(source: Path) -> Generator[_Entry, None, None]:
     with zipfile.ZipFile(source) as archive:
         for info in archive.infolist():
             kind = (info.external_attr >> 16) & 0o170000
@@ -147,7 +147,7 @@ def _zip_entries(source: Path) -> Iterator[_Entry]:
                 yield _Entry(info.filename, content)
 
 
-def _tar_entries(source: Path) -> Iterator[_Entry]:
+def _tar_entries(source: Path) -> Generator[_Entry, None, None]:
     with tarfile.open(source) as archive:
         for member in archive:
             if member.isdir():

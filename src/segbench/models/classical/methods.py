@@ -144,4 +144,4 @@ def _softmax(scores: FloatArray) -> FloatArray:
 
 
 def _labels(scores: FloatArray) -> Labels:
-    return np.argmax(scores, axis=0).astype(np.uint8)
+    return np.asarray(np.argmax(scores, axis=0), dtype=np.uint8)
