@@ -28,7 +28,9 @@ def mismatches(published: Any, recomputed: Any, path: str = "") -> Iterator[Mism
     """Yield every leaf that differs, with the path to it; a key that only one side has counts, too."""
     if isinstance(published, Mapping) and isinstance(recomputed, Mapping):
         for key in sorted({*published, *recomputed}, key=str):
-            yield from mismatches(published.get(key, _NOTHING), recomputed.get(key, _NOTHING), f"{path}.{key}".strip("."))
+            yield from mismatches(
+                published.get(key, _NOTHING), recomputed.get(key, _NOTHING), f"{path}.{key}".strip(".")
+            )
     elif isinstance(published, (list, tuple)) and isinstance(recomputed, (list, tuple)):
         if len(published) != len(recomputed):
             yield Mismatch(f"{path} (how many)", len(published), len(recomputed))
