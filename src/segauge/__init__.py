@@ -39,7 +39,7 @@ from segauge.metrics.surface import (
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 if TYPE_CHECKING:
-    from segauge.evaluation import Case, EvaluationResult, evaluate
+    from segauge.evaluation import Case, EvaluationResult, Verification, evaluate, verify
     from segauge.io import Reading, load_mask, load_rtstruct, read_labels
     from segauge.io.tables import read_metadata, read_scores, write_scores
     from segauge.placement import Placement, place
@@ -79,6 +79,7 @@ _LOADED_WHEN_ASKED = {
     "Ranking": "segauge.stats",
     "RankingResult": "segauge.stats",
     "Reading": "segauge.io",
+    "Verification": "segauge.evaluation",
     "bootstrap_ci": "segauge.stats",
     "cases_for_half_width": "segauge.stats",
     "cases_to_separate": "segauge.stats",
@@ -97,6 +98,7 @@ _LOADED_WHEN_ASKED = {
     "read_labels": "segauge.io",
     "read_metadata": "segauge.io.tables",
     "read_scores": "segauge.io.tables",
+    "verify": "segauge.evaluation",
     "write_scores": "segauge.io.tables",
 }
 
@@ -129,6 +131,7 @@ __all__ = [
     "SlowEngineWarning",
     "Status",
     "SurfaceDistances",
+    "Verification",
     "assd",
     "bootstrap_ci",
     "boundary_iou",
@@ -166,6 +169,7 @@ __all__ = [
     "read_metadata",
     "read_scores",
     "surface_metrics",
+    "verify",
     "write_scores",
 ]
 

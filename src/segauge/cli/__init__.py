@@ -10,7 +10,7 @@ from importlib import import_module
 from segauge.errors import SegaugeError
 
 #: Modules of this package, one per command; each has `add_parser(subparsers)` that sets a default `run(args) -> int`.
-COMMANDS: tuple[str, ...] = ("diff", "doctor", "eval", "groups", "import_scores", "info", "plan", "rank")
+COMMANDS: tuple[str, ...] = ("diff", "doctor", "eval", "groups", "import_scores", "info", "plan", "rank", "verify")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

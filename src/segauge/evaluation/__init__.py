@@ -3,5 +3,6 @@
 from segauge.evaluation.cases import Case
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import EvaluationResult
+from segauge.evaluation.verification import Verification, verify
 
-__all__ = ["Case", "EvaluationResult", "evaluate"]
+__all__ = ["Case", "EvaluationResult", "Verification", "evaluate", "verify"]

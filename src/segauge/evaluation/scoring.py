@@ -16,9 +16,12 @@ from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_
 from segauge.geometry.masks import tabulate
 from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
+from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
-from segauge.measurement import Measurement, measure
+from segauge.measurement import LayerPairs, Measurement, measure_layers
+from segauge.metrics.catalog import resolve_metrics
 from segauge.metrics.matching import DetectionRules
+from segauge.metrics.parts import Options
 from segauge.metrics.surface import HdMode
 from segauge.placement import place
 from segauge.scores import Status
@@ -43,13 +46,15 @@ class ScoringOptions:
     threshold: float | None = None
     max_voxels: int = Limits().max_voxels
 
+    def __post_init__(self) -> None:
+        DetectionRules(iou_threshold=self.detection_iou)  # says so here and now, not in every case, if it is no IoU
+
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
         tolerance = self.nsd_tolerance
         return {
-            "structures": self.spec.mode
-            if self.spec.mode != "named"
-            else {k: list(v) for k, v in self.spec.parts.items()},
+            "structures": self.spec.mode if self.spec.mode != "named" else _listed(self.spec.parts),
+            **({} if self.spec.pred_parts is None else {"pred_structures": _listed(self.spec.pred_parts)}),
             "ignore": self.spec.ignore,
             "metrics": list(self.metrics),
             "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
@@ -63,6 +68,10 @@ class ScoringOptions:
             "threshold": self.threshold,
             "max_voxels": self.max_voxels,
         }
+
+
+def _listed(parts: Mapping[str, tuple[int | str, ...]]) -> dict[str, list[int | str]]:
+    return {name: list(labels) for name, labels in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -124,29 +133,20 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         any_frame_of_reference=options.any_frame_of_reference,
     )
     remarks.notes += placed.notes
-    pairs, counts = _pair(placed.pred, placed.gt, pred, gt, job, remarks)
-    if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
-        remarks.notes.append(
-            f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
-            'structures="all" measures each'
-        )
+    layers = LayerPairs(placed.pred, placed.gt, job.threads)
+    pairs = _pair(layers, pred, gt, job, remarks)
     if not pairs.gt:  # "all" structures of two empty masks are none
         return {**_located(placed.gt, remarks), "structures": {}, "in_gt": [], "counts": {}}
-    measured = measure(
-        placed.pred,
-        placed.gt,
-        pairs.gt,
-        options.metrics,
-        pred_structures=pairs.pred,
-        ignore=options.spec.ignore,
-        nsd_tolerance=options.nsd_tolerance,
-        surface=options.surface,
-        hd=options.hd,
-        detection=DetectionRules(iou_threshold=options.detection_iou),
-        threads=job.threads,
+    measured = measure_layers(
+        layers,
+        Labeling(pairs.gt, options.spec.ignore),
+        Labeling(pairs.pred),
+        resolve_metrics(options.metrics),
+        Options(options.surface, options.hd, DetectionRules(iou_threshold=options.detection_iou), threads=job.threads),
+        options.nsd_tolerance,
         case_id=case.case_id,
     )
-    return {**_located(placed.gt, remarks), **_scores(measured), "counts": counts}
+    return {**_located(placed.gt, remarks), **_scores(measured), "counts": _counts(layers, pairs, options)}
 
 
 def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelMap | None) -> Reading:
@@ -161,37 +161,32 @@ def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelM
     )
 
 
-def _pair(
-    pred: LabelMap, gt: LabelMap, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks
-) -> tuple[LabelPair, dict[str, list[int]]]:
-    """Return which labels make which structure, and the voxels (TP, FP, FN, TN) of each.
-
-    Maps of several layers have no voxel counts here: their structures may overlap.
-    """
-    pred_counts: dict[int, int] = {}
-    gt_labels: set[int] = set()
-    for layer in pred.layers:
-        table = tabulate(layer, gt.layers[0], threads=job.threads)
-        for label, count in zip(table.labels[:, 0].tolist(), table.counts.tolist(), strict=True):
-            pred_counts[label] = pred_counts.get(label, 0) + count
-        gt_labels.update(table.gt_labels)
-    for layer in gt.layers[1:]:
-        gt_labels.update(tabulate(layer, layer, threads=job.threads).gt_labels)
-    pred_labels = tuple(sorted(label for label in pred_counts if label))
+def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks) -> LabelPair:
+    """Return which labels make which structure, and remark what nobody asked for."""
+    options = job.options
+    pred_counts = layers.pred_counts()
     pairs = label_pair(
-        job.options.spec,
-        Side(gt_reading, tuple(sorted(gt_labels))),
-        Side(pred_reading, pred_labels),
-        job.options.segment_number,
+        options.spec,
+        Side(gt_reading, layers.gt_labels()),
+        Side(pred_reading, tuple(sorted(label for label in pred_counts if label))),
+        options.segment_number,
     )
     shown = [f"{label} ({pred_counts[label]} voxels)" for label in pairs.unknown]
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
-    if len(pred.layers) > 1 or len(gt.layers) > 1:
-        return pairs, {}
-    found = {name: table.overlap(pairs.pred[name], pairs.gt[name], job.options.spec.ignore) for name in pairs.gt}
-    return pairs, {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
+    if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
+        remarks.notes.append(
+            f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
+            'structures="all" measures each'
+        )
+    return pairs
+
+
+def _counts(layers: LayerPairs, pairs: LabelPair, options: ScoringOptions) -> dict[str, list[int]]:
+    """Return the voxels (TP, FP, FN, TN) of each structure; none of maps with several layers."""
+    found = {name: layers.overlap(pairs.pred[name], pairs.gt[name], options.spec.ignore) for name in pairs.gt}
+    return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items() if one is not None}
 
 
 def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from segauge.errors import InvalidInput, UnknownStructure
@@ -21,18 +21,38 @@ class StructureSpec:
     """What a user asked for.
 
     mode "foreground": every non-zero voxel is one structure; "all": every label that occurs in a ground truth;
-    "named": `parts`, per structure the label values or the names (as the files have them) that make it up.
+    "named": `parts`, per structure the label values or the names (as the files have them) that make it up, and
+    `pred_parts`, the same for predictions that number their labels otherwise.
     """
 
     mode: Literal["foreground", "all", "named"]
     parts: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     ignore: int | None = None
+    pred_parts: Mapping[str, tuple[int | str, ...]] | None = None
 
 
 def spec_of(
-    structures: StructureChoice | None, *, label: int | None = None, ignore: int | None = None
+    structures: StructureChoice | None,
+    *,
+    label: int | None = None,
+    ignore: int | None = None,
+    pred_structures: Mapping[str, Labels] | Labeling | None = None,
 ) -> StructureSpec:
     """Return what the arguments of `evaluate` ask for."""
+    asked = _asked(structures, label, ignore)
+    if pred_structures is None:
+        return asked
+    given = pred_structures.structures if isinstance(pred_structures, Labeling) else pred_structures
+    lacking = [name for name in asked.parts if name not in given]
+    if asked.mode != "named" or lacking:
+        raise InvalidInput(
+            "pred_structures: expected the labels of every structure in the predictions, for structures that are named"
+            + (f"; {lacking[0]!r} is missing." if lacking else ".")
+        )
+    return replace(asked, pred_parts={name: _parts(name, given[name]) for name in asked.parts})
+
+
+def _asked(structures: StructureChoice | None, label: int | None, ignore: int | None) -> StructureSpec:
     if structures is None:
         if label is None:
             return StructureSpec("foreground", ignore=ignore)
@@ -111,9 +131,14 @@ def label_pair(spec: StructureSpec, gt: Side, pred: Side, segment_number: int) -
     if spec.mode == "all":
         return _all_pairs(spec, gt, pred)
     in_gt = {name: _labels_in(gt, name, parts) for name, parts in spec.parts.items()}
-    in_pred = {name: _labels_in_pred(pred, gt, name, parts) for name, parts in spec.parts.items()}
+    if spec.pred_parts is None:
+        in_pred = {name: _labels_in_pred(pred, gt, name, parts) for name, parts in spec.parts.items()}
+    else:
+        in_pred = {name: _labels_in(pred, name, parts) for name, parts in spec.pred_parts.items()}
     known = {label for labels in in_pred.values() for label in labels} | {spec.ignore} | set(gt.labels)
-    unknown = () if pred.names else tuple(label for label in pred.labels if label not in known)
+    unknown = (
+        () if pred.names or spec.pred_parts is not None else tuple(label for label in pred.labels if label not in known)
+    )
     return LabelPair(in_gt, in_pred, unknown)
 
 
