@@ -375,9 +375,8 @@ def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
         f"{best.name} has the best mean {what}, but {words} cannot be told from it on these {count} cases at {percent}."
     )
     plan = next((plan for plan in plans if best.name in (plan.a, plan.b)), None)
-    if plan is None or plan.more_cases is None:
-        return said
-    if plan.more_cases == 0:
+    if plan is None or not plan.more_cases:
         return said
     other = plan.b if plan.a == best.name else plan.a
-    return f"{said} About {plan.more_cases} more cases would separate {best.name} and {other} four times out of five."
+    count = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
+    return f"{said} {count} more cases would separate {best.name} and {other} four times out of five."
