@@ -378,5 +378,5 @@ def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
     if plan is None or not plan.more_cases:
         return said
     other = plan.b if plan.a == best.name else plan.a
-    count = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
-    return f"{said} {count} more cases would separate {best.name} and {other} four times out of five."
+    more = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
+    return f"{said} {more} more cases would separate {best.name} and {other} four times out of five."
