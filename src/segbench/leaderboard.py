@@ -231,7 +231,7 @@ def _ranked_part(record: RunRecord, matrix: ScoreMatrix) -> ScoreMatrix:
     return ScoreMatrix(
         matrix.cases,
         tuple(matrix.models[j] for j in keep),
-        matrix.values[:, keep],
+        np.ascontiguousarray(matrix.values[:, keep]),
         matrix.scale,
         {matrix.models[j]: matrix.columns[matrix.models[j]] for j in keep} if matrix.columns else {},
         matrix.clusters,
@@ -270,7 +270,7 @@ def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreM
 def _columns(matrix: ScoreMatrix, names: Sequence[str]) -> ScoreMatrix:
     keep = [matrix.models.index(name) for name in names]
     return ScoreMatrix(
-        matrix.cases, tuple(names), matrix.values[:, keep], matrix.scale, {}, matrix.clusters,
+        matrix.cases, tuple(names), np.ascontiguousarray(matrix.values[:, keep]), matrix.scale, {}, matrix.clusters,
         None if matrix.failures is None else matrix.failures[:, keep], matrix.title, matrix.notes,
     )  # fmt: skip
 

@@ -22,7 +22,8 @@ def add_parser(subparsers: Any) -> None:
         "import",
         help="make a record of scores from any known tool",
         description="Reads what `segauge import` reads (Touchstone folders, challengeR, nnU-Net, MONAI, panoptica, "
-        "CSV, Parquet, JSON), audits it, and writes a record with its leaderboard. Exit codes: 0 fine, 1 refused, 2 usage.",
+        "CSV, Parquet, JSON), audits it, and writes a record with its leaderboard. Exit codes: 0 fine, 1 refused, "
+        "2 usage.",
     )
     add_source_arguments(parser)
     parser.add_argument("--metric", help="name of the metric where the file does not say")
