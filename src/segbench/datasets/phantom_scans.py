@@ -2,8 +2,8 @@
 
 A patient's scene fills a body of fat and soft tissue; the scan averages it over voxels (partial volume: each voxel is
 sampled eight times), blurs it and adds noise. What is drawn depends on the seed and the patient's number alone: a
-larger benchmark has the patients of a smaller one. The metadata are not decoration: scanners differ in noise, sharpness and
-slice thickness, women are smaller, and bone fades with age.
+larger benchmark has the patients of a smaller one. The metadata are not decoration: scanners differ in noise, sharpness
+and slice thickness, women are smaller, and bone fades with age.
 """
 
 from __future__ import annotations

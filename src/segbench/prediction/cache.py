@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from segauge.io.contents import file_hash
 from segauge.io.outputs import write_whole
 
 #: What every output file is called: readers go by content, but programs look at the name.
@@ -80,9 +81,3 @@ def entry_of(root: Path, model: str, settings: Mapping[str, Any], image_hash: st
 def safe_name(name: str) -> str:
     """Return a name that any file system takes; the hash behind it tells apart what becomes the same."""
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "model"
-
-
-def file_hash(path: Path) -> str:
-    """Return the SHA-256 of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

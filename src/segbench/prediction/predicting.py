@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from segauge.executors import Crash, run
+from segauge.io.contents import file_hash
 from segbench.planning import Prediction
-from segbench.prediction.cache import entry_of, file_hash
+from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
 from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, make_environment
 from segbench.prediction.jobs import Job, do, output_of
@@ -132,15 +133,15 @@ def _job(
         entry,
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
-        _variables(device, settings.jobs or 1),
+        _variables(case.case_id, device, settings.jobs or 1),
         {**facts, "image_sha256": image_hash},
         kind == "cuda",
     )
 
 
-def _variables(device: str, jobs: int) -> dict[str, str]:
+def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
     """Return what every model's process finds in its environment."""
-    variables = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1"}
+    variables = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "SEGBENCH_CASE": case_id}
     if device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
     if jobs > 1:
