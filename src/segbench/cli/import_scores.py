@@ -38,6 +38,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--n-resamples", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
     parser.set_defaults(run=run)
 
 
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         settings={name: getattr(args, name) for name in names},
     )
     board = make_leaderboard(record)
-    print_boards(record, (*board.boards, *board.averages))
+    print_boards(record, board, every=args.boards)
     save_record(record.with_analysis(board.to_dict()), args.output)
     out = console()
     for note in record.notes:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from segauge.cli.sources import console, one_line
-from segbench.leaderboard import Board, Standing
+from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
+
+#: More boards than this are printed only when asked for.
+MOST_BOARDS = 6
 
 __all__ = ["console", "one_line", "print_boards", "table"]
 
@@ -22,35 +25,62 @@ def table(title: str, *columns: str) -> Any:
     return made
 
 
-def print_boards(record: RunRecord, boards: tuple[Board, ...]) -> None:
-    """Print every board with its sentence, and what a reader must know about the models."""
-    from rich.markup import escape
-
+def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:
+    """Print the boards, or an overview where there are many, and what a reader must know about the models."""
     out = console()
-    for board in boards:
-        unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
-        shown = table(
-            f"{board.structure} {board.metric}{unit}, {board.n_cases} cases",
-            "place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it",
-        )  # fmt: skip
-        for standing in board.standings:
-            shown.add_row(*(escape(one_line(cell)) for cell in _cells(standing)))
-        out.print(shown)
-        out.print(board.sentence, markup=False)
-        out.print()
+    many = len(board.boards) > MOST_BOARDS and not every
+    for one in board.averages if many else (*board.boards, *board.averages):
+        _print_board(one)
+    if many:
+        _print_overview(board)
+        out.print("--boards prints every board.", markup=False)
     for exclusion in record.exclusions:
         who = " on ".join(part for part in (exclusion["model"], exclusion["structure"]) if part)
         out.print(one_line(f"{who}: {exclusion['reason']}"), markup=False)
     for suspect in record.suspects:
-        words = (
-            f"suspect: {suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f}: {suspect.diagnosis}"
-        )
-        out.print(one_line(words), markup=False)
+        where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f}"
+        out.print(one_line(f"suspect: {where}: {suspect.diagnosis}"), markup=False)
     for entry in record.models:
         if entry.failures:
             case, reason = next(iter(sorted(entry.failures.items())))
             words = f"{entry.name} failed on {len(entry.failures)} of {len(record.cases)} cases; {case}: {reason}"
             out.print(one_line(words), markup=False)
+
+
+def _print_board(board: Board) -> None:
+    from rich.markup import escape
+
+    out = console()
+    unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
+    shown = table(
+        f"{board.structure} {board.metric}{unit}, {board.n_cases} cases",
+        "place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it",
+    )  # fmt: skip
+    for standing in board.standings:
+        shown.add_row(*(escape(one_line(cell)) for cell in _cells(standing)))
+    out.print(shown)
+    out.print(board.sentence, markup=False)
+    out.print()
+
+
+def _print_overview(board: Leaderboard) -> None:
+    """Print per structure and metric the model with the best mean, and who cannot be told from it."""
+    from rich.markup import escape
+
+    metrics = list(dict.fromkeys(one.metric for one in board.boards))
+    shown = table("best mean (and how many cannot be told from it)", "structure", *metrics)
+    for structure in dict.fromkeys(one.structure for one in board.boards):
+        cells = [_leader(board.board(structure, metric)) for metric in metrics]
+        shown.add_row(*(escape(one_line(cell)) for cell in (structure, *cells)))
+    console().print(shown)
+
+
+def _leader(board: Board) -> str:
+    if not board.winners:
+        return "-"
+    first = board.standings[0]
+    tied = f" (+{len(board.winners) - 1})" if len(board.winners) > 1 else ""
+    return f"{first.model} {'' if first.estimate is None else first.estimate}{tied}"
 
 
 def _cells(standing: Standing) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ def add_parser(subparsers: Any) -> None:
     )
     again.add_argument("--results", type=Path, required=True, metavar="FILE", help="the record, or a result file")
     again.add_argument("--write", action="store_true", help="write the record with the recomputed statistics")
+    again.add_argument("--boards", action="store_true", help="print every board, however many there are")
     again.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
     again.set_defaults(run=run_reanalyze)
     pages: argparse.ArgumentParser = subparsers.add_parser("render", help="make the pages of one or more records")
@@ -41,7 +42,7 @@ def run_reanalyze(args: argparse.Namespace) -> int:
     """Recompute, compare, print, and write."""
     record = load_record(args.results)
     board = make_leaderboard(record)
-    print_boards(record, (*board.boards, *board.averages))
+    print_boards(record, board, every=args.boards)
     code = print_statistics_check(record)
     fresh = record.with_analysis(board.to_dict())
     if args.write:

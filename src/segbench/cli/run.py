@@ -43,6 +43,7 @@ def add_parser(subparsers: Any) -> None:
         if name in ("run", "score"):
             parser.add_argument("--results", type=Path, metavar="FILE", help="where the record goes")
             parser.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
+            parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
             parser.add_argument("--resume", action="store_true", help="go on with a stopped run (which is the default)")
         parser.set_defaults(run=function)
 
@@ -77,7 +78,7 @@ def run_all(args: argparse.Namespace) -> int:
     record = make_record(benchmark, cases, made)
     save_record(record, config.results_path)
     board = make_leaderboard(record)
-    print_boards(record, (*board.boards, *board.averages))
+    print_boards(record, board, every=args.boards)
     console().print(f"written: {config.results_path}", markup=False)
     if args.render is not None:
         render_pages([record], args.render)
