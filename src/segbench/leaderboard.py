@@ -231,7 +231,7 @@ def _ranked_part(record: RunRecord, matrix: ScoreMatrix) -> ScoreMatrix:
     return ScoreMatrix(
         matrix.cases,
         tuple(matrix.models[j] for j in keep),
-        matrix.values[:, keep],
+        np.ascontiguousarray(matrix.values[:, keep]),
         matrix.scale,
         {matrix.models[j]: matrix.columns[matrix.models[j]] for j in keep} if matrix.columns else {},
         matrix.clusters,
@@ -270,7 +270,7 @@ def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreM
 def _columns(matrix: ScoreMatrix, names: Sequence[str]) -> ScoreMatrix:
     keep = [matrix.models.index(name) for name in names]
     return ScoreMatrix(
-        matrix.cases, tuple(names), matrix.values[:, keep], matrix.scale, {}, matrix.clusters,
+        matrix.cases, tuple(names), np.ascontiguousarray(matrix.values[:, keep]), matrix.scale, {}, matrix.clusters,
         None if matrix.failures is None else matrix.failures[:, keep], matrix.title, matrix.notes,
     )  # fmt: skip
 
@@ -375,9 +375,8 @@ def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
         f"{best.name} has the best mean {what}, but {words} cannot be told from it on these {count} cases at {percent}."
     )
     plan = next((plan for plan in plans if best.name in (plan.a, plan.b)), None)
-    if plan is None or plan.more_cases is None:
-        return said
-    if plan.more_cases == 0:
+    if plan is None or not plan.more_cases:
         return said
     other = plan.b if plan.a == best.name else plan.a
-    return f"{said} About {plan.more_cases} more cases would separate {best.name} and {other} four times out of five."
+    more = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
+    return f"{said} {more} more cases would separate {best.name} and {other} four times out of five."

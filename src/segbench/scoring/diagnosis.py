@@ -68,8 +68,9 @@ def other_label(
     dice, label = best
     if not label or label in known[structure]:
         return None
-    owner = next((name for name, labels in known.items() if labels == (label,)), "")
-    if owner == _other_side(structure):
+    # The smallest region that has the label says best what it is.
+    owner = min((name for name, labels in known.items() if label in labels), key=lambda n: len(known[n]), default="")
+    if owner and owner == _other_side(structure):
         return Explanation(f"left and right are swapped: its {owner} lies on this {structure} (Dice {dice:.2f})", dice)
     called = f", which its card calls {owner}" if owner else ""
     return Explanation(

@@ -110,7 +110,20 @@ def _chosen(record: RunRecord, sample: int | None, seed: int) -> list[Job]:
 def _by_hash(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise InvalidInput(f"{folder}: there is no such folder of predictions.")
-    return {file_hash(path): path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink()}
+    return {file_hash(path): path for path in _files_in(folder)}
+
+
+def _files_in(folder: Path) -> Iterator[Path]:
+    """Yield every file of a folder, but neither hidden ones nor those of the environments that models run in."""
+    for place, folders, names in os.walk(folder):
+        if "pyvenv.cfg" in names:
+            folders.clear()
+            continue
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            path = Path(place) / name
+            if not name.startswith(".") and path.is_file() and not path.is_symlink() and path.stat().st_size:
+                yield path
 
 
 def _truths(
