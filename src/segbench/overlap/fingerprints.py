@@ -1,9 +1,9 @@
 """Fingerprints of images: some hundred distinct places, and what the image looks like around each.
 
 A place is a blob: a local extremum of the difference of two Gaussians, whose widths are in mm, so that another voxel
-size finds the same ones. Around it the smoothed image is sampled on a cube of some 40 mm and freed of mean and contrast, so
-that intensities may be scaled and shifted. Two images are near-duplicates if many of their places look alike *and* lie
-apart by one and the same step: cropping takes places away, but moves none of them against the others.
+size finds the same ones. Around it the smoothed image is sampled on a cube of some 40 mm and freed of mean and
+contrast, so that intensities may be scaled and shifted. Two images are near-duplicates if many of their places look
+alike *and* lie apart by one and the same step: cropping takes places away, but moves none of them against the others.
 Axes are brought to RAS by the affine. Turned, mirrored or stretched copies (a lost voxel size) are not found.
 """
 

@@ -14,7 +14,13 @@ from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
 from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, make_environment
 from segbench.prediction.jobs import Job, do, output_of
+from segbench.prediction.jobs import found as found_in_cache
+from segbench.prediction.modal_cloud import on_modal
+from segbench.prediction.remote import PROGRAMS
 from segbench.registry import DatasetCase, Model, Progress
+
+#: The interpreter on another machine, which says there where it is.
+_THERE = Path(PROGRAMS) / "python"
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class PredictionSettings:
         timeout_s: seconds for one case of one model.
         memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
         jobs: commands at a time without a GPU; on GPUs there is one at a time and device.
-        executor: where the commands run, as in `segauge.executors.run`.
+        executor: where the commands run, as in `segauge.executors.run`, or "modal".
 
     """
 
@@ -62,18 +68,24 @@ def predict(
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
     gpus = count_gpus() if settings.device != "cpu" else 0
     device = chosen_device(settings.device, gpus)
+    in_cloud = settings.executor == "modal"
     jobs: list[Job] = []
     found: list[Prediction] = []
     environments: dict[str, Mapping[str, Any]] = {}
     hashes = {case.case_id: file_hash(case.image) for case in cases}
     for model in models:
-        made = _ready(model, device, settings, progress)
+        made = _ready(model, device, settings, progress) if not in_cloud else None
         environments[model.card.name] = _described(model, made)
         if isinstance(made, str):
             found += [Prediction(model.card.name, case.case_id, failure=made) for case in cases]
         else:
-            jobs += [_job(model, case, hashes[case.case_id], device, made, settings) for case in cases]
-    found += _done(jobs, settings, max(gpus, 1), progress)
+            python = _THERE if in_cloud else None if made is None else made.python
+            place = _cloud_device(model, settings.device) if in_cloud else device
+            jobs += [_job(model, case, hashes[case.case_id], place, python, settings) for case in cases]
+    if in_cloud:
+        found += _done_in_cloud(models, jobs, progress)
+    else:
+        found += _done(jobs, settings, max(gpus, 1), progress)
     order = {model.card.name: place for place, model in enumerate(models)}
     found.sort(key=lambda prediction: (order[prediction.model], prediction.case_id))
     return Predictions(tuple(found), environments)
@@ -110,7 +122,7 @@ def _job(
     case: DatasetCase,
     image_hash: str,
     device: str,
-    environment: Environment | None,
+    python: Path | None,
     settings: PredictionSettings,
 ) -> Job:
     # The CPU and the GPU give slightly different masks; which one of several GPUs it was makes no difference.
@@ -123,13 +135,13 @@ def _job(
         "device": kind,
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
-    argv = model.command(
-        case.image.resolve(), output_of(entry), device, None if environment is None else environment.python
-    )
+    image = case.image.resolve()
+    argv = model.command(image, output_of(entry), device, python if model.requirements else None)
     return Job(
         model.card.name,
         case.case_id,
         tuple(argv),
+        image,
         entry,
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
@@ -137,6 +149,12 @@ def _job(
         {**facts, "image_sha256": image_hash},
         kind == "cuda",
     )
+
+
+def _cloud_device(model: Model, asked: str) -> str:
+    """Return where a model runs in the cloud: on a GPU if it brings torch, unless the CPU was asked for."""
+    wants = model.needs_gpu or any("torch==" in step for step in model.requirements)
+    return "cuda" if wants and asked != "cpu" else "cpu"
 
 
 def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
@@ -147,6 +165,19 @@ def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
     if jobs > 1:
         variables["OMP_NUM_THREADS"] = "1"
     return variables
+
+
+def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progress | None) -> list[Prediction]:
+    """Send away what the cache does not have, and keep what comes back."""
+    ready = [prediction for job in jobs if (prediction := found_in_cache(job)) is not None]
+    known = {(prediction.model, prediction.case_id) for prediction in ready}
+    waiting = [job for job in jobs if (job.model, job.case_id) not in known]
+    needed = [model for model in models if any(job.model == model.card.name for job in waiting)]
+    for prediction in on_modal(needed, waiting) if waiting else ():
+        ready.append(prediction)
+        if progress is not None:
+            progress(f"{prediction.model} on {prediction.case_id}", len(ready), len(jobs))
+    return ready
 
 
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
