@@ -55,12 +55,16 @@ def fetch_cases(benchmark: Benchmark, progress: Progress | None = None) -> Seque
 
 
 def make_predictions(
-    benchmark: Benchmark, cases: Sequence[DatasetCase], progress: Progress | None = None
+    benchmark: Benchmark,
+    cases: Sequence[DatasetCase],
+    progress: Progress | None = None,
+    *,
+    only_cached: bool = False,
 ) -> Predictions:
-    """Run every planned model on every case, or take what the cache has."""
+    """Run every planned model on every case, or take what the cache has, and nothing else if so asked."""
     config = benchmark.config
     settings = PredictionSettings(
-        config.cache_dir, config.device, config.timeout_s, config.memory_gb, config.jobs, config.executor
+        config.cache_dir, config.device, config.timeout_s, config.memory_gb, config.jobs, config.executor, only_cached
     )
     return predict(benchmark.planned_models, cases, settings, progress)
 

@@ -153,12 +153,24 @@ def test_the_commands(third_party, tmp_path, capsys):
     assert main(["plan", "--config", str(path)]) == 0
     assert "not known before a first run" not in capsys.readouterr().out
     before = (tmp_path / "results" / "run.json").read_bytes()
+    assert main(["score", "--config", str(path)]) == 0
+    assert (tmp_path / "results" / "run.json").read_bytes() == before
     assert main(["reanalyze", "--results", results, "--write"]) == 0
     assert (tmp_path / "results" / "run.json").read_bytes() == before
     arguments = ["verify", results, "--config", str(path), "--predictions", str(tmp_path / "cache"), "--again"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
     assert [f"level {level}" in said for level in (1, 2, 3)] == [True, True, True]
+
+
+def test_scoring_alone_runs_no_model(third_party, tmp_path, capsys):
+    path = tmp_path / "config.yaml"
+    path.write_text(json.dumps(tiny_config(tmp_path, n_cases=1)))
+    assert main(["score", "--config", str(path)]) == 3
+    assert "has not been predicted yet" in capsys.readouterr().out
+    assert main(["predict", "--config", str(path)]) == 0
+    assert "2 predictions, 0 failed" in capsys.readouterr().out
+    assert main(["score", "--config", str(path)]) == 0
 
 
 def test_an_edited_number_is_named_and_ends_with_5(finished, tmp_path, capsys):

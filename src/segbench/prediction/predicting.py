@@ -12,7 +12,7 @@ from segauge.io.contents import file_hash
 from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
-from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, make_environment
+from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, is_made, make_environment
 from segbench.prediction.jobs import Job, do, output_of
 from segbench.registry import DatasetCase, Model, Progress
 
@@ -28,6 +28,7 @@ class PredictionSettings:
         memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
         jobs: commands at a time without a GPU; on GPUs there is one at a time and device.
         executor: where the commands run, as in `segauge.executors.run`.
+        only_cached: run nothing; a prediction that the cache does not have is a failure.
 
     """
 
@@ -37,6 +38,7 @@ class PredictionSettings:
     memory_gb: float | None = None
     jobs: int | None = None
     executor: Any = None
+    only_cached: bool = False
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,9 @@ def _ready(
     model: Model, device: str, settings: PredictionSettings, progress: Progress | None
 ) -> Environment | str | None:
     """Return the model's environment, None if it needs none, or why it cannot be run at all."""
-    if model.needs_gpu and device == "cpu":
+    if settings.only_cached and not is_made(model.requirements, settings.cache_dir / "environments"):
+        return None
+    if model.needs_gpu and device == "cpu" and not settings.only_cached:
         return "needs a GPU, and there is none (or device: cpu was asked for)"
     if not model.requirements:
         return None
@@ -123,9 +127,8 @@ def _job(
         "device": kind,
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
-    argv = model.command(
-        case.image.resolve(), output_of(entry), device, None if environment is None else environment.python
-    )
+    python = None if environment is None else environment.python
+    argv = [] if settings.only_cached else model.command(case.image.resolve(), output_of(entry), device, python)
     return Job(
         model.card.name,
         case.case_id,
@@ -136,6 +139,7 @@ def _job(
         _variables(case.case_id, device, settings.jobs or 1),
         {**facts, "image_sha256": image_hash},
         kind == "cuda",
+        settings.only_cached,
     )
 
 
