@@ -11,6 +11,7 @@ import shutil
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 from segauge.errors import InvalidInput, SegaugeError
@@ -101,8 +102,13 @@ def _checked(step: str) -> list[str]:
 
 def _build(folder: Path, steps: Sequence[Sequence[str]]) -> None:
     log = folder.with_name(f"{folder.name}.log")
-    _require(run_command([sys.executable, "-m", "venv", str(folder)], log, timeout_s=_PIP_TIMEOUT_S), log)
-    pip = [str(_python_in(folder)), "-I", "-m", "pip", "--disable-pip-version-check", "--no-input"]
+    # Our own pip works on the new environment, which then needs none and is made in a moment.
+    has_pip = find_spec("pip") is not None
+    bare = ["--without-pip"] if has_pip else []
+    _require(run_command([sys.executable, "-m", "venv", *bare, str(folder)], log, timeout_s=_PIP_TIMEOUT_S), log)
+    runner = [sys.executable, "-m", "pip", "--python", str(_python_in(folder))]
+    pip = runner if has_pip else [str(_python_in(folder)), "-I", "-m", "pip"]
+    pip = [*pip, "--disable-pip-version-check", "--no-input"]
     for number, step in enumerate(steps, start=1):
         log = folder / f"pip-{number}.log"
         # The constraints of the project that started us are not those of the model.

@@ -6,23 +6,15 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
-from segauge import Grid
 from segauge.io import Image, read_image, write_nifti
 from segbench.models.classical.atlas import body_box, probabilities
 from segbench.models.classical.methods import METHODS, Labels, Method
 
 
 def segment(image: Image, method: Method) -> Labels:
-    """Return the labels of an image, in the order of its own axes, whatever that is."""
-    toward = Grid(image.grid.shape, np.diag([-1.0, -1.0, 1.0, 1.0]))
-    if image.grid.orientation != toward.orientation and set(image.grid.orientation) & set("LPS") != set("LPS"):
-        return _flipped(image, method)
-    return _segment_lps(image.array, method)
-
-
-def _flipped(image: Image, method: Method) -> Labels:
-    """Segment with the axes brought to LPS, and bring the labels back."""
+    """Return the labels of an image: its axes are brought to LPS, and the labels back, whatever they are."""
     letters = image.grid.orientation
     homes = {"L": 0, "R": 0, "P": 1, "A": 1, "S": 2, "I": 2}
     order = [next(axis for axis in range(3) if homes[letters[axis]] == world) for world in range(3)]
@@ -31,7 +23,7 @@ def _flipped(image: Image, method: Method) -> Labels:
     return np.ascontiguousarray(labels[flips].transpose(np.argsort(order)))
 
 
-def _segment_lps(array: np.ndarray, method: Method) -> Labels:
+def _segment_lps(array: npt.NDArray[np.float32], method: Method) -> Labels:
     box = body_box(array)
     inside = np.asarray(array[box], dtype=np.float64)
     labels = np.zeros(array.shape, dtype=np.uint8)
