@@ -81,17 +81,17 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
         {"type": "tiny-threshold", "name": "exact"},
         {"type": "tiny-threshold", "name": "frail", "fail_on": "tiny_01"},
     ]
-    record = run(RunConfig.from_dict(tiny_config(tmp_path, models=models)))
+    record = run(RunConfig.from_dict(tiny_config(tmp_path, models=models, case_ids=["tiny_00", "tiny_01"])))
     assert set(record["frail"].failures) == {"tiny_01"}
     assert str(tmp_path) not in record["frail"].failures["tiny_01"]
     board = {(b["structure"], b["metric"]): b for b in record.analysis["boards"]}
     exact, frail = board["organ", "dice"]["standings"]
-    assert (exact["estimate"]["n"], frail["estimate"]["n"]) == (4, 4)
-    assert frail["estimate"]["value"] == 0.75
+    assert (exact["estimate"]["n"], frail["estimate"]["n"]) == (2, 2)
+    assert frail["estimate"]["value"] == 0.5
     assert frail["estimate"]["failed"] == {"prediction missing": 1}
     # Without a lesion in the ground truth of that case, there was nothing to fail on.
     lesion = {s["model"]: s for s in board["lesion", "dice"]["standings"]}
-    assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 2
+    assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 1
     assert lesion["frail"]["estimate"]["failed"] == {}
 
 
