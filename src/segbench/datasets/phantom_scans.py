@@ -47,9 +47,9 @@ class Scanner:
 
 
 SCANNERS = {
-    "A": Scanner(noise_hu=28.0, blur_mm=1.5, spacing=(4.0, 4.0, 4.0)),
-    "B": Scanner(noise_hu=45.0, blur_mm=2.0, spacing=(4.0, 4.0, 4.0)),
-    "C": Scanner(noise_hu=36.0, blur_mm=2.5, spacing=(4.0, 4.0, 6.0)),
+    "A": Scanner(noise_hu=28.0, blur_mm=1.5, spacing=(5.0, 5.0, 5.0)),
+    "B": Scanner(noise_hu=45.0, blur_mm=2.0, spacing=(5.0, 5.0, 5.0)),
+    "C": Scanner(noise_hu=36.0, blur_mm=2.5, spacing=(5.0, 5.0, 7.0)),
 }
 
 

@@ -25,7 +25,7 @@ def segment(image: Image, method: Method) -> Labels:
 
 def _segment_lps(array: npt.NDArray[np.float32], method: Method) -> Labels:
     box = body_box(array)
-    inside = np.asarray(array[box], dtype=np.float64)
+    inside = np.ascontiguousarray(array[box])
     labels = np.zeros(array.shape, dtype=np.uint8)
     labels[box] = method(inside, probabilities(inside.shape))
     return labels

@@ -5,21 +5,23 @@ Its scenes have seeds that no phantom benchmark uses, so no method has seen a pa
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import numpy.typing as npt
 
 from segauge import Grid
 from segauge.phantoms import scene
 
-FloatArray = npt.NDArray[np.float64]
+FloatArray = npt.NDArray[np.float32]
 
 #: Labels of the scenes: background, liver, lesions, spleen, left and right kidney, aorta, bladder wall, vertebra.
 N_LABELS = 9
 LIVER, LESIONS = 1, 2
 
 #: Attenuation to expect in HU (textbook values, not fitted to any scan) and how far it may be off.
-EXPECTED_HU = np.array([40.0, 110.0, 35.0, 130.0, 170.0, 170.0, 210.0, 85.0, 260.0])
-SPREAD_HU = np.array([30.0, 15.0, 15.0, 15.0, 25.0, 25.0, 35.0, 20.0, 60.0])
+EXPECTED_HU = np.array([40, 110, 35, 130, 170, 170, 210, 85, 260], dtype=np.float32)
+SPREAD_HU = np.array([30, 15, 15, 15, 25, 25, 35, 20, 60], dtype=np.float32)
 
 _SEEDS = range(3_000_000_000, 3_000_000_012)
 _SHAPE = (36, 32, 34)
@@ -33,7 +35,24 @@ def probabilities(shape: tuple[int, ...]) -> FloatArray:
     """Return the probability of each label at each voxel of a body that fills a box of this shape (LPS axes)."""
     from scipy import ndimage
 
-    counts = np.zeros((N_LABELS, *_SHAPE))
+    scale = [old / new for old, new in zip(_SHAPE, shape, strict=True)]
+    offsets = [0.5 * step - 0.5 for step in scale]
+    placed = np.stack(
+        [
+            ndimage.affine_transform(part, scale, offset=offsets, output_shape=shape, order=1, mode="nearest")
+            for part in _mean_scene()
+        ]
+    )
+    total: FloatArray = np.maximum(placed.sum(axis=0), 1e-9)
+    return np.asarray(placed / total, dtype=np.float32)
+
+
+@cache
+def _mean_scene() -> FloatArray:
+    """Return how often each label is at each place of the atlas, softened."""
+    from scipy import ndimage
+
+    counts = np.zeros((N_LABELS, *_SHAPE), dtype=np.float32)
     room = Grid(_SHAPE, np.diag([-8.0, -8.0, 8.0, 1.0]))
     for seed in _SEEDS:
         labels = scene(room, seed=seed, lesions=0).label_map.layers[0]
@@ -42,16 +61,7 @@ def probabilities(shape: tuple[int, ...]) -> FloatArray:
     counts /= len(_SEEDS)
     soft = np.stack([ndimage.gaussian_filter(count, _SOFTNESS, mode="nearest") for count in counts])
     soft[LESIONS] = soft[LIVER] * _LESION_SHARE
-    scale = [old / new for old, new in zip(_SHAPE, shape, strict=True)]
-    offsets = [0.5 * step - 0.5 for step in scale]
-    placed = np.stack(
-        [
-            ndimage.affine_transform(part, scale, offset=offsets, output_shape=shape, order=1, mode="nearest")
-            for part in soft
-        ]
-    )
-    total: FloatArray = placed.sum(axis=0)
-    return np.asarray(placed / np.maximum(total, 1e-9))
+    return np.asarray(soft, dtype=np.float32)
 
 
 def body_box(image: npt.NDArray[np.float32]) -> tuple[slice, ...]:

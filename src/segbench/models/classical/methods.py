@@ -62,7 +62,7 @@ def iterated_modes(image: FloatArray, atlas: FloatArray) -> Labels:
     evidence = _evidence(image, atlas)
     labels = _labels(evidence)
     for _ in range(6):
-        neighbours = _neighbour_sums(np.stack([labels == label for label in range(N_LABELS)]).astype(np.float64))
+        neighbours = _neighbour_sums(np.stack([labels == label for label in range(N_LABELS)]).astype(np.float32))
         labels = _labels(evidence + _COUPLING * neighbours)
     return labels
 
@@ -101,7 +101,7 @@ def _evidence(image: FloatArray, atlas: FloatArray) -> FloatArray:
             inside = smooth[(sure == label) & (atlas[label] > 0.3)] if label != LESIONS else smooth[sure == label]
             if inside.size >= 20:
                 means[label] = float(np.clip(np.median(inside), *(EXPECTED_HU[label] + [-60.0, 60.0])))
-    spread = np.hypot(noise, np.where(np.arange(N_LABELS) == 0, 25.0, 10.0))
+    spread = np.hypot(noise, np.where(np.arange(N_LABELS) == 0, 25.0, 10.0)).astype(np.float32)
     distance = (image[None] - means[:, None, None, None]) / _wide(spread)
     # The background is fat, tissue and urine: a wide, flat distribution instead of one mean.
     distance[0] = np.where(image > means[0], distance[0], 0.0)
@@ -122,7 +122,7 @@ def _wide(values: FloatArray) -> FloatArray:
 def _smooth(image: FloatArray, voxels: float) -> FloatArray:
     from scipy import ndimage
 
-    return np.asarray(ndimage.gaussian_filter(image, voxels), dtype=np.float64)
+    return np.asarray(ndimage.gaussian_filter(image, voxels), dtype=np.float32)
 
 
 def _neighbour_sums(values: FloatArray) -> FloatArray:
@@ -138,9 +138,10 @@ def _neighbour_sums(values: FloatArray) -> FloatArray:
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    weights = np.exp(scores - scores.max(axis=0))
-    shares: FloatArray = weights / weights.sum(axis=0)
-    return shares
+    weights = scores - scores.max(axis=0)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(axis=0)
+    return weights
 
 
 def _labels(scores: FloatArray) -> Labels:
