@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -221,27 +221,8 @@ def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settin
     )
 
 
-def _ranked_part(record: RunRecord, matrix: ScoreMatrix) -> ScoreMatrix:
-    """Return the columns of the models that are ranked and have any score."""
-    keep = [
-        j
-        for j, name in enumerate(matrix.models)
-        if record[name].ranked and not bool(np.isnan(matrix.values[:, j]).all())
-    ]
-    return ScoreMatrix(
-        matrix.cases,
-        tuple(matrix.models[j] for j in keep),
-        np.ascontiguousarray(matrix.values[:, keep]),
-        matrix.scale,
-        {matrix.models[j]: matrix.columns[matrix.models[j]] for j in keep} if matrix.columns else {},
-        matrix.clusters,
-        None if matrix.failures is None else matrix.failures[:, keep],
-        matrix.title,
-        matrix.notes,
-    )
-
-
 def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, settings: _Settings) -> Board:
+    """Return the board of one structure: estimates of all models, and the ranking of those that take part."""
     estimates = {
         name: estimate_resolved(
             column, matrix.scale, ci=settings.interval, level=settings.level, cluster=matrix.clusters,
@@ -249,104 +230,102 @@ def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, 
         )
         for name, column in matrix.columns.items()
     }  # fmt: skip
-    return _built(record, structure, metric, matrix, estimates, settings)
+    shown = tuple(_shown(record, structure, name, found, found.value) for name, found in estimates.items())
+    scored = matrix.scored_cases()
+    board = Board(structure, metric, matrix.scale.higher_is_better, matrix.scale.unit, len(scored.cases), shown, "")
+    if not scored.cases:
+        return replace(board, sentence=f"No case has {structure} in its ground truth or a prediction.")
+    takes_part = [name for name in scored.models if record[name].ranked and _has_values(scored, name)]
+    return _ranked_board(board, _columns(scored, takes_part), settings)
 
 
 def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreMatrix], settings: _Settings) -> Board:
     """Return the board of the unweighted mean of the structures' means, of the models that have all of them."""
-    everywhere = [name for name in record.tables if all(name in matrix.models for matrix in matrices.values())]
-    first = next(iter(matrices.values()))
-    empty = Board(AVERAGE, metric, first.scale.higher_is_better, first.scale.unit, 0, (), "")
-    if len(everywhere) < 2:
-        return _without_ranking(empty, "Fewer than two models have every structure, so there is no average board.")
-    parts = {structure: _columns(matrix, everywhere) for structure, matrix in matrices.items()}
-    if any(part.has_failures_without_value for part in parts.values()):
-        return _without_ranking(
-            empty, f"Failed cases have no {metric}, so its means over structures cannot be averaged; give a penalty."
+    scored = {structure: matrix.scored_cases() for structure, matrix in matrices.items()}
+    scored = {structure: matrix for structure, matrix in scored.items() if matrix.cases}
+    scale = next(iter(matrices.values())).scale
+    board = Board(AVERAGE, metric, scale.higher_is_better, scale.unit, 0, (), "")
+    if any(matrix.has_failures_without_value for matrix in scored.values()):
+        return replace(
+            board, sentence=f"Failed cases have no {metric}, so there is no mean over structures; give a penalty."
         )
-    return _built(record, AVERAGE, metric, average_matrix(parts), {}, settings)
+    everywhere = [
+        name
+        for name in record.tables
+        if scored and all(name in matrix.models and _has_values(matrix, name) for matrix in scored.values())
+    ]
+    # One by one: a model that is only shown has no say in the numbers of the others.
+    means = {name: float(_averaged(scored, [name]).values.mean()) for name in everywhere}
+    board = replace(board, standings=tuple(_shown(record, AVERAGE, name, None, means[name]) for name in everywhere))
+    ranked = [name for name in everywhere if record[name].ranked]
+    if len(ranked) < 2:
+        return replace(board, sentence="Fewer than two ranked models have every structure, so there is no order.")
+    contest = _averaged(scored, ranked)
+    return _ranked_board(replace(board, n_cases=len(contest.cases)), contest, settings)
+
+
+def _averaged(scored: Mapping[str, ScoreMatrix], names: Sequence[str]) -> ScoreMatrix:
+    return average_matrix({structure: _columns(matrix, names) for structure, matrix in scored.items()})
+
+
+def _has_values(matrix: ScoreMatrix, name: str) -> bool:
+    return not bool(np.isnan(matrix.values[:, matrix.models.index(name)]).all())
 
 
 def _columns(matrix: ScoreMatrix, names: Sequence[str]) -> ScoreMatrix:
+    """Return the scores of these models."""
     keep = [matrix.models.index(name) for name in names]
-    return ScoreMatrix(
-        matrix.cases, tuple(names), np.ascontiguousarray(matrix.values[:, keep]), matrix.scale, {}, matrix.clusters,
-        None if matrix.failures is None else matrix.failures[:, keep], matrix.title, matrix.notes,
-    )  # fmt: skip
-
-
-def _without_ranking(board: Board, sentence: str) -> Board:
-    return Board(
-        board.structure, board.metric, board.higher_is_better, board.unit, board.n_cases, board.standings, sentence
+    return replace(
+        matrix,
+        models=tuple(names),
+        # In one order of memory: another one would be summed in another order.
+        values=np.ascontiguousarray(matrix.values[:, keep]),
+        columns={name: matrix.columns[name] for name in names if name in matrix.columns},
+        failures=None if matrix.failures is None else matrix.failures[:, keep],
     )
 
 
-def _built(
-    record: RunRecord,
-    structure: str,
-    metric: str,
-    matrix: ScoreMatrix,
-    estimates: Mapping[str, Estimate],
-    settings: _Settings,
-) -> Board:
-    scored = matrix.scored_cases()
-    contest = _ranked_part(record, scored)
-    shown = [
-        _shown(record, structure, name, estimates.get(name), matrix)
-        for name in matrix.models
-        if name not in contest.models
-    ]
-    board = Board(
-        structure, metric, matrix.scale.higher_is_better, matrix.scale.unit, len(scored.cases), tuple(shown), ""
-    )
-    if len(contest.models) < 2 or not contest.cases:
-        alone = [_shown(record, structure, name, estimates.get(name), matrix) for name in contest.models]
-        said = f"Only {contest.models[0]} can be ranked here, so there is no order." if alone else "No model is ranked."
-        return _without_ranking(
-            Board(**{**vars(board), "standings": (*alone, *shown)}),
-            said if len(scored.cases) else f"No case has {structure} in its ground truth or a prediction.",
-        )
-    ranking = rank(
-        contest, ci=settings.interval, level=settings.level, margin=settings.margin.get(metric),
-        n_resamples=settings.n_resamples, seed=settings.seed,
-    )  # fmt: skip
-    plans = plan_pairs(contest, level=settings.level) if len(contest.cases) > 1 else ()
-    standings = tuple(
-        _ranked(record, structure, ranking, model.name, estimates.get(model.name)) for model in ranking.models
-    )
-    return Board(
-        **{
-            **vars(board),
-            "standings": (*standings, *shown),
-            "sentence": sentence_of(ranking, plans, f"{metric} on {structure}"),
-            "rule": ranking.rule,
-            "pairs": ranking.comparison.pairs,
-            "plans": plans,
-            "deciding_cases": {flip.case: flip.winner for flip in ranking.flips if flip.winner is not None},
-            "flip_share": ranking.flip_share,
-            "schemes": ranking.schemes,
-            "notes": ranking.notes,
-        }
+def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Board:
+    """Return the board with the ranking of a contest, or with the reason why there is none."""
+    if len(contest.models) < 2:
+        alone = f"Only {contest.models[0]} can be ranked here, so there is no order." if contest.models else ""
+        return replace(board, sentence=alone or "No model is ranked.")
+    try:
+        ranking = rank(
+            contest, ci=settings.interval, level=settings.level, margin=settings.margin.get(board.metric),
+            n_resamples=settings.n_resamples, seed=settings.seed,
+        )  # fmt: skip
+        plans = plan_pairs(contest, level=settings.level) if len(contest.cases) > 1 else ()
+    except InvalidInput as error:  # such as: no case that every model has a score or a failure for
+        return replace(board, sentence=str(error))
+    known = {standing.model: standing for standing in board.standings}
+    standings = [_ranked(known.pop(model.name), ranking, board.structure) for model in ranking.models]
+    return replace(
+        board,
+        standings=(*standings, *known.values()),
+        sentence=sentence_of(ranking, plans, f"{board.metric} on {board.structure}"),
+        rule=ranking.rule,
+        pairs=ranking.comparison.pairs,
+        plans=plans,
+        deciding_cases={flip.case: flip.winner for flip in ranking.flips if flip.winner is not None},
+        flip_share=ranking.flip_share,
+        schemes=ranking.schemes,
+        notes=ranking.notes,
     )
 
 
-def _shown(record: RunRecord, structure: str, name: str, estimate: Estimate | None, matrix: ScoreMatrix) -> Standing:
-    entry = record[name]
-    column = matrix.values[:, matrix.models.index(name)]
-    finite = column[np.isfinite(column)]
-    mean = float(finite.mean()) if finite.size and structure == AVERAGE else estimate.value if estimate else None
-    return Standing(name, estimate, mean, False, entry.exposure.level.value, _is_suspect(record, name, structure))
+def _shown(record: RunRecord, structure: str, name: str, estimate: Estimate | None, mean: float | None) -> Standing:
+    suspect = any(one.model == name and structure in (one.structure, AVERAGE) for one in record.suspects)
+    return Standing(name, estimate, mean, False, record[name].exposure.level.value, suspect)
 
 
-def _ranked(record: RunRecord, structure: str, ranking: Ranking, name: str, estimate: Estimate | None) -> Standing:
-    found = ranking[name]
-    return Standing(
-        model=name,
-        estimate=found.score if structure == AVERAGE else estimate,
+def _ranked(standing: Standing, ranking: Ranking, structure: str) -> Standing:
+    found = ranking[standing.model]
+    return replace(
+        standing,
+        estimate=found.score if structure == AVERAGE else standing.estimate,
         mean=found.score.value,
         ranked=True,
-        exposure=record[name].exposure.level.value,
-        suspect=_is_suspect(record, name, structure),
         place=found.place,
         rank_low=found.rank_low,
         rank_high=found.rank_high,
@@ -354,10 +333,6 @@ def _ranked(record: RunRecord, structure: str, ranking: Ranking, name: str, esti
         win_probability=found.win_probability,
         failure_share=found.failure_share,
     )
-
-
-def _is_suspect(record: RunRecord, model: str, structure: str) -> bool:
-    return any(suspect.model == model and structure in (suspect.structure, AVERAGE) for suspect in record.suspects)
 
 
 def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:

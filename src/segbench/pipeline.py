@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from segauge.errors import SegaugeError
 from segbench.cards import Lineage, known_lineage
 from segbench.config import RunConfig
 from segbench.leaderboard import make_leaderboard
@@ -106,5 +107,8 @@ def seconds_before(results: Path) -> dict[str, float]:
     """Return per model how long a case took in the record that the last run left, if there is one."""
     if not results.is_file():
         return {}
-    timings = load_record(results).timings
+    try:
+        timings = load_record(results).timings
+    except SegaugeError:  # whatever stands there will be written over, and says nothing about time
+        return {}
     return {name: sum(cases.values()) / len(cases) for name, cases in timings.items() if cases}

@@ -7,7 +7,7 @@ import pytest
 from segauge.errors import InvalidInput
 from segbench.cli import main
 from segbench.config import RunConfig
-from segbench.pipeline import open_benchmark, run
+from segbench.pipeline import make_predictions, make_record, open_benchmark, run
 from segbench.records import load_record
 from segbench.verification import verify_scores, verify_statistics
 from tests.segbench.conftest import tiny_config
@@ -93,6 +93,17 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
     lesion = {s["model"]: s for s in board["lesion", "dice"]["standings"]}
     assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 1
     assert lesion["frail"]["estimate"]["failed"] == {}
+
+
+def test_a_ground_truth_that_cannot_be_read_is_nobodys_failure(finished):
+    benchmark = open_benchmark(finished)
+    cases = benchmark.dataset.cases(benchmark.plan.case_ids)
+    cases[0].gt.write_bytes(cases[0].gt.read_bytes()[:60])
+    made = make_predictions(benchmark, cases, only_cached=True)
+    record = make_record(benchmark, cases, made)
+    assert record.case_ids == ("tiny_01", "tiny_02", "tiny_03")
+    assert "tiny_00 is left out for all" in record.exclusions[-1]["reason"]
+    assert record.analysis["boards"][0]["standings"][0]["estimate"]["value"] == 1.0
 
 
 def test_a_structure_that_no_case_has_is_left_out_with_the_reason(third_party, tmp_path):
