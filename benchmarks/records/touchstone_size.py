@@ -1,6 +1,8 @@
 """The record of a Touchstone-size run: how long it takes to write, load, verify and analyse, and with how much memory.
 
     python benchmarks/records/touchstone_size.py [--cases 6933] [--models 19] [--structures 9] [--resamples 2000]
+
+Asked for: 2 minutes and 4 GB in all.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, nsd_curve
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
+Labels = tuple[int, ...]
 Structures = Labeling | Mapping[str, int | Iterable[int]] | Iterable[int]
 
 
@@ -149,27 +150,38 @@ class LayerPairs:
         """Return the labels that occur in gt, ascending, without background."""
         return tuple(sorted({label for j in range(len(self.gt.layers)) for label in self._table(0, j).gt_labels}))
 
-    def overlap(self, pred_labels: tuple[int, ...], gt_labels: tuple[int, ...], ignore: int | None) -> Overlap | None:
-        """Return the counts of one structure; None for maps of several layers, whose structures may overlap."""
-        if len(self.pred.layers) > 1 or len(self.gt.layers) > 1:
-            return None
-        return self._table(0, 0).overlap(pred_labels, gt_labels, ignore)
+    def overlap(self, pred_labels: Labels, gt_labels: Labels, ignore: int | None) -> Overlap:
+        """Return the counts of one structure."""
+        return self._counted(pred_labels, gt_labels, ignore)[2]
 
     def parts_of(
         self,
-        pred_labels: tuple[int, ...],
-        gt_labels: tuple[int, ...],
+        pred_labels: Labels,
+        gt_labels: Labels,
         ignore: int | None,
         linear: npt.NDArray[np.float64],
         options: Options,
     ) -> StructureParts:
         """Return one structure, ready to be measured."""
-        pred, gt = self.pred.layers[0], self.gt.layers[0]
-        overlap = self.overlap(pred_labels, gt_labels, ignore)
-        if overlap is None:
-            pred, gt = _merged(self.pred, pred_labels), _merged(self.gt, gt_labels, ignore)
-            overlap = tabulate(pred, gt, threads=self._threads).overlap(pred_labels, gt_labels, ignore)
+        pred, gt, overlap = self._counted(pred_labels, gt_labels, ignore)
         return StructureParts(pred, gt, pred_labels, gt_labels, ignore, linear, overlap, options)
+
+    def _counted(
+        self, pred_labels: Labels, gt_labels: Labels, ignore: int | None
+    ) -> tuple[LabelArray, LabelArray, Overlap]:
+        """Return the layers that a structure lies in, and its counts; layers are merged only where it is in several."""
+        i = self._home(pred_labels, [self._table(i, 0).pred_labels for i in range(len(self.pred.layers))])
+        in_gt = gt_labels if ignore is None else (*gt_labels, ignore)
+        j = self._home(in_gt, [self._table(0, j).gt_labels for j in range(len(self.gt.layers))])
+        pred = _merged(self.pred, pred_labels) if i is None else self.pred.layers[i]
+        gt = _merged(self.gt, gt_labels, ignore) if j is None else self.gt.layers[j]
+        table = tabulate(pred, gt, threads=self._threads) if i is None or j is None else self._table(i, j)
+        return pred, gt, table.overlap(pred_labels, gt_labels, ignore)
+
+    def _home(self, labels: Labels, held: Sequence[Labels]) -> int | None:
+        """Return the one layer that holds any of the labels, the first if none does, None if several do."""
+        found = [index for index, known in enumerate(held) if not set(labels).isdisjoint(known)]
+        return (found or [0])[0] if len(found) < 2 else None
 
     def _table(self, pred_layer: int, gt_layer: int) -> PairTable:
         key = (pred_layer, gt_layer)
@@ -180,8 +192,6 @@ class LayerPairs:
 
 def _merged(labels: LabelMap, wanted: tuple[int, ...], ignore: int | None = None) -> LabelArray:
     """Return one layer that holds a structure of a map of several: its first label, or the ignore label, which wins."""
-    if len(labels.layers) == 1:
-        return labels.layers[0]
     merged = np.zeros(labels.grid.shape, dtype=np.result_type(*labels.layers, np.min_scalar_type(max(wanted))))
     merged[labels.mask(wanted).array] = wanted[0]
     if ignore is not None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from segauge.errors import SegaugeError
 from segbench.cards import Lineage, known_lineage
 from segbench.config import RunConfig
 from segbench.leaderboard import make_leaderboard
@@ -55,12 +56,16 @@ def fetch_cases(benchmark: Benchmark, progress: Progress | None = None) -> Seque
 
 
 def make_predictions(
-    benchmark: Benchmark, cases: Sequence[DatasetCase], progress: Progress | None = None
+    benchmark: Benchmark,
+    cases: Sequence[DatasetCase],
+    progress: Progress | None = None,
+    *,
+    only_cached: bool = False,
 ) -> Predictions:
-    """Run every planned model on every case, or take what the cache has."""
+    """Run every planned model on every case, or take what the cache has, and nothing else if so asked."""
     config = benchmark.config
     settings = PredictionSettings(
-        config.cache_dir, config.device, config.timeout_s, config.memory_gb, config.jobs, config.executor
+        config.cache_dir, config.device, config.timeout_s, config.memory_gb, config.jobs, config.executor, only_cached
     )
     return predict(benchmark.planned_models, cases, settings, progress)
 
@@ -102,5 +107,8 @@ def seconds_before(results: Path) -> dict[str, float]:
     """Return per model how long a case took in the record that the last run left, if there is one."""
     if not results.is_file():
         return {}
-    timings = load_record(results).timings
+    try:
+        timings = load_record(results).timings
+    except SegaugeError:  # whatever stands there will be written over, and says nothing about time
+        return {}
     return {name: sum(cases.values()) / len(cases) for name, cases in timings.items() if cases}

@@ -1,10 +1,20 @@
 """Records made of numbers, for tests that need no image."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from segauge import ScoreTable, Status
-from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
+from segbench.cards import DatasetCard, ModelCard, TrainingSet, exposure, known_lineage
 from segbench.records import CaseInfo, ModelEntry, RunRecord
+
+#: What a model learned from, per what it has then seen of the dataset.
+LEARNED = {
+    "none": {"trained_on": (), "pretrained_on": ()},
+    "images": {"trained_on": (), "pretrained_on": (TrainingSet("made-up", "its makers"),)},
+    "labels": {"trained_on": (TrainingSet("made-up", "its makers"),), "pretrained_on": ()},
+    "unknown": {},
+}
 
 
 def table(values, *, structures=("organ",), metrics=("dice",), missed=(), ids=None):
@@ -21,21 +31,22 @@ def table(values, *, structures=("organ",), metrics=("dice",), missed=(), ids=No
 def record(tables, *, levels=None, clusters=None, **settings):
     """Return a record of these tables; `levels` says what a model has seen of the dataset, nothing by default."""
     first = next(iter(tables.values()))
-    entries = []
-    for name in tables:
-        level = ExposureLevel((levels or {}).get(name, "none"))
-        seen = Exposure(name, "made-up", level, "made up")
-        entries.append(ModelEntry(ModelCard(name, "1.0"), seen, level is ExposureLevel.NONE))
     structures = tuple(dict.fromkeys(name for one in tables.values() for name in one.structures))
     ids = sorted({case for one in tables.values() for case in one.cases})
     metadata = {case: {"patient": clusters[case]} if clusters else {} for case in ids}
+    dataset = DatasetCard(
+        "made-up",
+        structures={name: (i + 1,) for i, name in enumerate(structures)},
+        cluster_column="patient" if clusters else "",
+        lineage=(),
+    )
+    entries = []
+    for name in tables:
+        card = replace(ModelCard(name, "1.0"), **LEARNED[(levels or {}).get(name, "none")])
+        seen = exposure(card, dataset, known_lineage([dataset]))
+        entries.append(ModelEntry(card, seen, seen.is_clean))
     return RunRecord(
-        DatasetCard(
-            "made-up",
-            structures={name: (i + 1,) for i, name in enumerate(structures)},
-            cluster_column="patient" if clusters else "",
-            lineage=(),
-        ),
+        dataset,
         tuple(CaseInfo(case, metadata=metadata[case]) for case in ids),
         tuple(entries),
         structures,

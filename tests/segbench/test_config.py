@@ -122,3 +122,8 @@ def test_a_config_that_is_not_there_or_too_large(tmp_path):
     large.write_text("#" * (1 << 21))
     with pytest.raises(InvalidInput, match="too many for a config"):
         read_config(large)
+
+
+def test_the_manual_knows_every_key():
+    manual = (Path(__file__).parents[2] / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    assert [key for key in RunConfig.__dataclass_fields__ if f"`{key}`" not in manual and key != "written"] == []

@@ -5,8 +5,11 @@ import json
 import numpy as np
 import pytest
 
+from segauge import ScoreTable, Status
+from segauge.errors import InvalidInput
 from segauge.stats import rank
-from segbench.leaderboard import make_leaderboard
+from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard
+from segbench.records import load_record, save_record
 from tests.segbench.made_up import record, table, three_models
 
 
@@ -130,3 +133,76 @@ def test_deciding_cases_are_named():
     made = record({"lucky": table(close), "steady": table(behind)})
     board = make_leaderboard(made).board("organ", "dice")
     assert board.deciding_cases == {"case_000": "steady"}
+
+
+def test_a_model_that_is_only_shown_changes_no_average():
+    rng = np.random.default_rng(2)
+    both = rng.uniform(0.7, 0.9, (20, 2))
+    tables = {name: table(both + step, structures=("x", "y")) for name, step in (("a", 0.0), ("b", -0.05), ("c", -0.1))}
+    # The model that is shown has scores of more cases than the others have.
+    more = table(np.vstack([both, [[0.1, 0.1]]]), structures=("x", "y"))
+    gaps = {
+        name: table(np.vstack([one.values[:, :, 0], [[np.nan, np.nan]]]), structures=("x", "y"))
+        for name, one in tables.items()
+    }
+    without = make_leaderboard(record(gaps)).board("average", "dice")
+    found = make_leaderboard(record({**gaps, "seen": more}, levels={"seen": "labels"})).board("average", "dice")
+    assert found.standings[:3] == without.standings
+    assert found.pairs == without.pairs
+    assert found["seen"].mean == pytest.approx(np.vstack([both, [[0.1, 0.1]]]).mean())
+
+
+def test_no_average_where_failures_have_no_value_or_a_structure_is_nowhere():
+    metrics = ("hd95",)
+    values = np.full((12, 2, 1), 3.0)
+    missed = values.copy()
+    missed[0, 0] = np.nan
+    pair = {
+        "a": table(values, structures=("x", "y"), metrics=metrics),
+        "b": table(missed, structures=("x", "y"), metrics=metrics, missed=[(0, 0)]),
+    }
+    assert "give a penalty" in make_leaderboard(record(pair)).board("average", "hd95").sentence
+    with_penalty = make_leaderboard(record(pair, failed="penalty", penalty=100.0)).board("average", "hd95")
+    assert with_penalty["b"].mean == pytest.approx((3.0 + (11 * 3.0 + 100.0) / 12) / 2)
+    nowhere = {name: table([[0.5, np.nan]] * 12, structures=("x", "y")) for name in ("a", "b")}
+    found = make_leaderboard(record(nowhere))
+    assert "No case has y" in found.board("y", "dice").sentence
+    assert found.board("average", "dice")["a"].mean == pytest.approx(0.5)
+
+
+def test_models_without_a_common_case_cannot_be_ranked_and_say_so():
+    first, second = np.full(12, 3.0), np.full(12, 3.0)
+    first[:6], second[6:] = np.nan, np.nan
+    tables = {"a": table(first, metrics=("hd95",)), "b": table(second, metrics=("hd95",))}
+    failed = {name: ScoreTable(t.cases, t.structures, t.metrics, t.values, t.status) for name, t in tables.items()}
+    failed["a"].status.setflags(write=True)
+    failed["a"].status[11, 0] = Status.MISSED
+    values = failed["a"].values.copy()
+    values[11] = np.nan
+    failed["a"] = ScoreTable(failed["a"].cases, ("organ",), ("hd95",), values, failed["a"].status)
+    board = make_leaderboard(record(failed)).board("organ", "hd95")
+    assert "no case that every model has" in board.sentence
+    assert [s.estimate.n for s in board.standings] == [5, 6]
+
+
+def test_a_leaderboard_comes_back_from_its_record(tmp_path):
+    metrics = ("dice", "hd95")
+    values = np.random.default_rng(3).uniform(0.5, 0.9, (12, 2, 2))
+    missed = values.copy()
+    missed[0, 0] = [0.0, np.nan]
+    tables = {
+        "a": table(values, structures=("x", "y"), metrics=metrics),
+        "b": table(missed, structures=("x", "y"), metrics=metrics, missed=[(0, 0)]),
+        "c": table(values - 0.2, structures=("x", "y"), metrics=metrics),
+    }
+    made = record(tables, levels={"c": "images"})
+    board = make_leaderboard(made)
+    path = save_record(made.with_analysis(board.to_dict()), tmp_path / "run.json")
+    back = leaderboard_of(load_record(path))
+    assert back.to_dict() == board.to_dict()
+    assert back.boards == board.boards
+    assert back.averages == board.averages
+    with pytest.raises(InvalidInput, match="by the rules 'old'"):
+        Leaderboard.from_dict({**board.to_dict(), "rules": "old"})
+    other = load_record(path).with_analysis({"rules": "old"})
+    assert leaderboard_of(other).to_dict() == board.to_dict()

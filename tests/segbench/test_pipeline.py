@@ -7,7 +7,7 @@ import pytest
 from segauge.errors import InvalidInput
 from segbench.cli import main
 from segbench.config import RunConfig
-from segbench.pipeline import open_benchmark, run
+from segbench.pipeline import make_predictions, make_record, open_benchmark, run
 from segbench.records import load_record
 from segbench.verification import verify_scores, verify_statistics
 from tests.segbench.conftest import tiny_config
@@ -81,18 +81,29 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
         {"type": "tiny-threshold", "name": "exact"},
         {"type": "tiny-threshold", "name": "frail", "fail_on": "tiny_01"},
     ]
-    record = run(RunConfig.from_dict(tiny_config(tmp_path, models=models)))
+    record = run(RunConfig.from_dict(tiny_config(tmp_path, models=models, case_ids=["tiny_00", "tiny_01"])))
     assert set(record["frail"].failures) == {"tiny_01"}
     assert str(tmp_path) not in record["frail"].failures["tiny_01"]
     board = {(b["structure"], b["metric"]): b for b in record.analysis["boards"]}
     exact, frail = board["organ", "dice"]["standings"]
-    assert (exact["estimate"]["n"], frail["estimate"]["n"]) == (4, 4)
-    assert frail["estimate"]["value"] == 0.75
+    assert (exact["estimate"]["n"], frail["estimate"]["n"]) == (2, 2)
+    assert frail["estimate"]["value"] == 0.5
     assert frail["estimate"]["failed"] == {"prediction missing": 1}
     # Without a lesion in the ground truth of that case, there was nothing to fail on.
     lesion = {s["model"]: s for s in board["lesion", "dice"]["standings"]}
-    assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 2
+    assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 1
     assert lesion["frail"]["estimate"]["failed"] == {}
+
+
+def test_a_ground_truth_that_cannot_be_read_is_nobodys_failure(finished):
+    benchmark = open_benchmark(finished)
+    cases = benchmark.dataset.cases(benchmark.plan.case_ids)
+    cases[0].gt.write_bytes(cases[0].gt.read_bytes()[:60])
+    made = make_predictions(benchmark, cases, only_cached=True)
+    record = make_record(benchmark, cases, made)
+    assert record.case_ids == ("tiny_01", "tiny_02", "tiny_03")
+    assert "tiny_00 is left out for all" in record.exclusions[-1]["reason"]
+    assert record.analysis["boards"][0]["standings"][0]["estimate"]["value"] == 1.0
 
 
 def test_a_structure_that_no_case_has_is_left_out_with_the_reason(third_party, tmp_path):
@@ -153,12 +164,24 @@ def test_the_commands(third_party, tmp_path, capsys):
     assert main(["plan", "--config", str(path)]) == 0
     assert "not known before a first run" not in capsys.readouterr().out
     before = (tmp_path / "results" / "run.json").read_bytes()
+    assert main(["score", "--config", str(path)]) == 0
+    assert (tmp_path / "results" / "run.json").read_bytes() == before
     assert main(["reanalyze", "--results", results, "--write"]) == 0
     assert (tmp_path / "results" / "run.json").read_bytes() == before
     arguments = ["verify", results, "--config", str(path), "--predictions", str(tmp_path / "cache"), "--again"]
     assert main(arguments) == 0
     said = capsys.readouterr().out
     assert [f"level {level}" in said for level in (1, 2, 3)] == [True, True, True]
+
+
+def test_scoring_alone_runs_no_model(third_party, tmp_path, capsys):
+    path = tmp_path / "config.yaml"
+    path.write_text(json.dumps(tiny_config(tmp_path, n_cases=1)))
+    assert main(["score", "--config", str(path)]) == 3
+    assert "has not been predicted yet" in capsys.readouterr().out
+    assert main(["predict", "--config", str(path)]) == 0
+    assert "2 predictions, 0 failed" in capsys.readouterr().out
+    assert main(["score", "--config", str(path)]) == 0
 
 
 def test_an_edited_number_is_named_and_ends_with_5(finished, tmp_path, capsys):

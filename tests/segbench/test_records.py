@@ -125,3 +125,55 @@ def test_reading_never_crashes_on_flipped_bytes(tmp_path):
         path.write_bytes(bytes(damaged))
         with suppress(InvalidInput):
             load_record(path)
+
+
+def reference(rows, **summary):
+    """Return a result file as the reference harness writes it, of one model and one organ."""
+    model = {"name": "MOOSE", "license": "Apache-2.0", "version": "3", "contaminated_on": [], "fair": True}
+    return {
+        "benchmark": "segauge-benchmark",
+        "segauge_version": "0.2.0",
+        "preview": False,
+        "preview_label": "",
+        "dataset": {
+            "name": "kits23",
+            "license": "CC",
+            "citation": "x",
+            "organs": [{"id": 1, "name": "kidney"}],
+            "n_cases": len(rows),
+        },
+        "metrics": ["dice", "hd95"],
+        "config": {
+            "confidence": 0.95, "n_resamples": 100, "seed": 0, "nsd_tolerance": 2.0, "spot_check_dice": 0.1,
+        },
+        "models": [{**model, "per_organ": {"kidney": {"summary": summary, "per_case": rows}}}],
+        "analysis": {},
+    }  # fmt: skip
+
+
+def test_files_of_the_reference_harness_with_empty_masks_and_both_spellings_of_infinity(tmp_path):
+    path = tmp_path / "old.json"
+    rows = [
+        {"case_id": "a", "dice": 0.9, "hd95": 2.0},
+        {"case_id": "b", "dice": 0.0, "hd95": float("inf")},
+        {"case_id": "c", "dice": 0.0, "hd95": None},
+    ]
+    path.write_text(json.dumps(reference(rows)))
+    found = load_record(path).tables["MOOSE"]
+    assert [status.value for status in found.status[:, 0]] == ["present", "missed", "missed"]
+    assert found["a", "kidney", "hd95"].value == 2.0
+
+
+@pytest.mark.parametrize(
+    ("rows", "words"),
+    [
+        ([{"case_id": "a", "dice": 0.9}, {"case_id": "a", "dice": 0.8}], "a case twice"),
+        ([{"dice": 0.9}], "is not built as a file of its kind"),
+        ([{"case_id": "a", "dice": "good"}], "is not built as a file of its kind"),
+    ],
+)
+def test_files_of_the_reference_harness_that_are_damaged(tmp_path, rows, words):
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(reference(rows)))
+    with pytest.raises(InvalidInput, match=words):
+        load_record(path)

@@ -1,6 +1,7 @@
 """Verification can fail: every kind of difference is found and named."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -9,7 +10,7 @@ from segbench.cli import main
 from segbench.leaderboard import make_leaderboard
 from segbench.records import save_record
 from segbench.verification import mismatches, verify_statistics
-from tests.segbench.made_up import three_models
+from tests.segbench.made_up import record, three_models
 
 
 @pytest.fixture
@@ -70,6 +71,23 @@ def test_last_digits_are_rounding_and_said_to_be(analysed):
     assert found.holds
     assert found.rounding == 1
     assert "but for rounding" in str(found)
+
+
+def test_a_model_that_was_let_into_the_ranking_by_hand_is_named(analysed):
+    made = record(dict(analysed.tables), levels={"best": "labels"})
+    cheated = replace(made, models=tuple(replace(entry, ranked=True) for entry in made.models))
+    cheated = cheated.with_analysis(make_leaderboard(cheated).to_dict())
+    assert [one.path for one in verify_statistics(cheated).mismatches] == ["models.best.ranked"]
+
+
+def test_an_exposure_that_was_made_cleaner_is_named(analysed):
+    made = record(dict(analysed.tables), levels={"best": "labels"})
+    clean = analysed.models[0].exposure
+    entries = tuple(replace(one, exposure=clean, ranked=True) if one.name == "best" else one for one in made.models)
+    cheated = replace(made, models=entries)
+    cheated = cheated.with_analysis(make_leaderboard(cheated).to_dict())
+    found = {one.path for one in verify_statistics(cheated).mismatches}
+    assert {"models.best.exposure.level", "models.best.ranked"} <= found
 
 
 def test_missing_and_additional_keys_count():

@@ -9,6 +9,7 @@ from typing import Any
 
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
+from segauge.evaluation import Case, verify
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 
 #: Differences that are printed before the rest is only counted.
@@ -19,7 +20,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "verify",
-        help="compute a result file again and say which numbers differ",
         description="Compute a result of `segauge eval --json` again: from its rows, and with --pred and --gt from the "
         "images. Exit codes: 0 every number comes out again, 1 tool error, 2 usage, 5 some do not.",
     )
@@ -33,8 +33,6 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify and print."""
-    from segauge.evaluation import Case, verify
-
     if (args.pred is None) != (args.gt is None):
         raise InvalidInput("Give --pred and --gt both, to measure again, or neither.")
     cases = None

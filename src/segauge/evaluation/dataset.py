@@ -15,6 +15,7 @@ from typing import Any, Literal
 from segauge import errors
 from segauge.errors import InvalidInput, SegaugeError, UnreadableFile
 from segauge.evaluation.cases import Case
+from segauge.evaluation.choices import Labels, StructureChoice, spec_of
 from segauge.evaluation.collection import score_table
 from segauge.evaluation.progress import Progress, watched
 from segauge.evaluation.result import EvaluationResult
@@ -27,7 +28,6 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
-from segauge.evaluation.structures import Labels, StructureChoice, spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.geometry.patterns import SurfaceKind, check_surface
@@ -40,7 +40,8 @@ from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 from segauge.stats.missing import AUTO, MissingPolicy
 
-_DETECTION = ("det_f1", "det_precision", "det_recall")
+#: Metrics of lesions that are measured beside the usual ones.
+DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
 
 
 def evaluate(
@@ -65,6 +66,8 @@ def evaluate(
     any_frame_of_reference: bool = False,
     threshold: float | None = None,
     max_voxels: int = Limits().max_voxels,
+    frame: int | None = None,
+    nan: Literal["refuse", "background"] = "refuse",
     policy: MissingPolicy = AUTO,
     jobs: int | None = None,
     executor: Any = None,
@@ -101,6 +104,8 @@ def evaluate(
         any_frame_of_reference: compare DICOM files of different frames of reference.
         threshold: take probabilities of at least this value as foreground.
         max_voxels: largest image that is read.
+        frame: which volume of a time series, from 0.
+        nan: "refuse" images with NaN or infinite voxels, or take these as "background".
         policy: what cases without a number count as in summaries.
         jobs: worker processes; 1 and in this process if not given.
         executor: "serial", "processes", "dask", the address of a dask scheduler, or a dask client.
@@ -117,7 +122,7 @@ def evaluate(
     options = ScoringOptions(
         spec_of(structures, label=label, ignore=ignore, pred_structures=pred_structures),
         _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, detection_iou, segment_number,
-        resample, trust_array, any_frame_of_reference, threshold, max_voxels,
+        resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
     )  # fmt: skip
     with ExitStack() as stack:
         journal = None if cache is None else stack.enter_context(open_journal(cache))
@@ -129,7 +134,7 @@ def evaluate(
 
 def _metric_keys(metrics: str | Iterable[str] | None, detection: bool) -> tuple[str, ...]:
     """Return the keys of the metrics that were asked for, or of the usual ones."""
-    wanted = (*DEFAULT_METRICS, *(_DETECTION if detection else ())) if metrics is None else metrics
+    wanted = (*DEFAULT_METRICS, *(DETECTION_METRICS if detection else ())) if metrics is None else metrics
     return tuple(info.key for info in resolve_metrics(wanted))
 
 

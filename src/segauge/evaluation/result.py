@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
+from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, write_whole
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
@@ -30,7 +31,7 @@ CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, S
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationResult:
+class EvaluationResult(Outlook):
     """The scores of all cases, with a status for every case and structure.
 
     Attributes:
@@ -39,8 +40,7 @@ class EvaluationResult:
         metadata: per case id what the cases came with.
         notes: per case id what was odd about its files and how it was taken; only cases that have any.
         warnings: what concerns the whole dataset.
-        counts: voxels of each case and structure: true and false positives, false and true negatives; only where
-            structures do not overlap.
+        counts: voxels of each case and structure: true and false positives, false and true negatives.
         protocol: versions, options, policies, seeds and the hashes of all files: what is needed to get the same again.
         confidence, n_resamples, seed: of the intervals.
         policy: what cases without a number count as.

@@ -16,6 +16,7 @@ from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_
 from segauge.geometry.masks import tabulate
 from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
+from segauge.io.reading import SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
 from segauge.measurement import LayerPairs, Measurement, measure_layers
@@ -27,6 +28,9 @@ from segauge.placement import place
 from segauge.scores import Status
 
 Record = dict[str, Any]
+
+#: What metrics need that is made of millimetres, whatever their unit.
+_IN_MM = ("surface", "band")
 
 
 @dataclass(frozen=True)
@@ -45,6 +49,8 @@ class ScoringOptions:
     any_frame_of_reference: bool = False
     threshold: float | None = None
     max_voxels: int = Limits().max_voxels
+    frame: int | None = None
+    nan: Literal["refuse", "background"] = "refuse"
 
     def __post_init__(self) -> None:
         DetectionRules(iou_threshold=self.detection_iou)  # says so here and now, not in every case, if it is no IoU
@@ -67,6 +73,8 @@ class ScoringOptions:
             "any_frame_of_reference": self.any_frame_of_reference,
             "threshold": self.threshold,
             "max_voxels": self.max_voxels,
+            "frame": self.frame,
+            "nan": self.nan,
         }
 
 
@@ -88,6 +96,7 @@ class _Remarks:
     """What has to be said about a case, gathered on the way."""
 
     notes: list[str] = field(default_factory=list)
+    spacing_assumed: bool = False
 
 
 def score_case(job: CaseJob) -> Record:
@@ -121,6 +130,7 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     case, options = job.case, job.options
     gt = _read(case.gt, case, options, None)
     remarks.notes += [f"gt: {note}" for note in gt.notes]
+    remarks.spacing_assumed = _is_spacing_assumed(gt, options)
     if case.pred is None:
         return _without_prediction(job, gt, remarks)
     pred = _read(case.pred, case, options, gt.labels)
@@ -156,9 +166,23 @@ def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelM
         spacing=case.spacing if not isinstance(source, LabelMap) else None,
         reference=reference if reference is not None and reference.in_space else None,
         threshold=options.threshold,
+        frame=options.frame,
+        nan=options.nan,
         any_frame_of_reference=options.any_frame_of_reference,
         limits=Limits(max_voxels=options.max_voxels),
     )
+
+
+def _is_spacing_assumed(gt: Reading, options: ScoringOptions) -> bool:
+    """Say whether millimetres are taken for voxels; refuse that where the file should have known better."""
+    in_mm = [info.key for info in resolve_metrics(options.metrics) if info.unit in ("mm", "ml") or info.needs in _IN_MM]
+    if gt.spacing_source is SpacingSource.UNUSABLE and in_mm:
+        shown = ", ".join(in_mm[:3]) + (" ..." if len(in_mm) > 3 else "")
+        raise UnreadableFile(
+            f"{gt.labels.source}: its header holds no usable voxel edges, so {shown} cannot be had in mm. Pass "
+            "spacing= (mm per axis), or only metrics that count voxels, such as dice."
+        )
+    return gt.spacing_source is SpacingSource.ASSUMED and gt.format != "array" and bool(in_mm)
 
 
 def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks) -> LabelPair:
@@ -175,6 +199,9 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
+    remarks.notes += [
+        f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
+    ]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
@@ -184,9 +211,9 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
 
 
 def _counts(layers: LayerPairs, pairs: LabelPair, options: ScoringOptions) -> dict[str, list[int]]:
-    """Return the voxels (TP, FP, FN, TN) of each structure; none of maps with several layers."""
+    """Return the voxels (TP, FP, FN, TN) of each structure."""
     found = {name: layers.overlap(pairs.pred[name], pairs.gt[name], options.spec.ignore) for name in pairs.gt}
-    return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items() if one is not None}
+    return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
 
 
 def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:
@@ -206,6 +233,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "status": "",
         "reason": "",
         "notes": remarks.notes,
+        "spacing_assumed": remarks.spacing_assumed,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }

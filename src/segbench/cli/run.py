@@ -11,7 +11,7 @@ from typing import Any
 from segbench.cli.printing import console, one_line, print_boards, table
 from segbench.cli.results import render_pages
 from segbench.config import RunConfig, read_config
-from segbench.leaderboard import make_leaderboard
+from segbench.leaderboard import leaderboard_of
 from segbench.pipeline import fetch_cases, make_predictions, make_record, open_benchmark
 from segbench.planning import Plan
 from segbench.records import save_record
@@ -27,7 +27,7 @@ def add_parser(subparsers: Any) -> None:
         ("run", "run a benchmark from its config to its record", run_all),
         ("plan", "say what a run would do, whom it leaves out and why, and how long it takes", run_plan),
         ("predict", "only make the predictions, into the cache", run_predict),
-        ("score", "only score the predictions that the cache has or that can be made", run_all),
+        ("score", "only score the predictions that the cache has", run_score),
     ):
         parser: argparse.ArgumentParser = subparsers.add_parser(
             name,
@@ -66,7 +66,7 @@ def run_predict(args: argparse.Namespace) -> int:
     return SOME_FAILED if failed else 0
 
 
-def run_all(args: argparse.Namespace) -> int:
+def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
     """Plan, predict, score, analyse, record, render."""
     config = _config(args)
     if args.results is not None:
@@ -74,15 +74,20 @@ def run_all(args: argparse.Namespace) -> int:
     benchmark = open_benchmark(config)
     _print_plan(benchmark.plan)
     cases = fetch_cases(benchmark, _progress())
-    made = make_predictions(benchmark, cases, _progress())
+    made = make_predictions(benchmark, cases, _progress(), only_cached=only_cached)
     record = make_record(benchmark, cases, made)
     save_record(record, config.results_path)
-    board = make_leaderboard(record)
+    board = leaderboard_of(record)
     print_boards(record, board, every=args.boards)
     console().print(f"written: {config.results_path}", markup=False)
     if args.render is not None:
         render_pages([record], args.render)
     return SOME_FAILED if any(entry.failures for entry in record.models) else 0
+
+
+def run_score(args: argparse.Namespace) -> int:
+    """Score what the cache has; a prediction that it does not have counts as failed."""
+    return run_all(args, only_cached=True)
 
 
 def _config(args: argparse.Namespace) -> RunConfig:

@@ -15,7 +15,7 @@ from segbench.cli.results import DOES_NOT_FOLLOW
 from segbench.config import RunConfig, read_config
 from segbench.pipeline import fetch_cases, make_predictions, open_benchmark
 from segbench.records import RunRecord, load_record
-from segbench.registry import DatasetCase
+from segbench.registry import DatasetCase, dataset
 from segbench.verification import Verification, verify_predictions, verify_scores, verify_statistics
 
 _SHOWN = 20
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _cases(record: RunRecord, config: RunConfig) -> Sequence[DatasetCase]:
-    chosen = open_benchmark(config).dataset
+    chosen = dataset(config.dataset.name, config.dataset.root, config.dataset.options)
     chosen.prepare(record.case_ids)
     return chosen.cases(record.case_ids)
 

@@ -73,6 +73,11 @@ def make_environment(
     return Environment(_python_in(folder), key, packages)
 
 
+def is_made(requirements: Sequence[str], root: Path) -> bool:
+    """True if the environment of these requirements is there and whole."""
+    return bool(requirements) and (root / environment_key(requirements) / _MARK).is_file()
+
+
 def environment_key(requirements: Sequence[str]) -> str:
     """Return what an environment is kept under: a hash of its requirements, the Python version and the machine."""
     python = ".".join(map(str, sys.version_info[:2]))

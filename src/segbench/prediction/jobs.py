@@ -27,6 +27,7 @@ class Job:
         entry: where it is kept.
         facts: what the description in the cache says about it.
         gpu: whether it needs one.
+        only_cached: take it from the cache or not at all.
 
     """
 
@@ -40,6 +41,7 @@ class Job:
     variables: Mapping[str, str] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     gpu: bool = False
+    only_cached: bool = False
 
     @property
     def output(self) -> Path:
@@ -58,6 +60,8 @@ def do(job: Job) -> Prediction:
         described = job.entry.found()
         if described is not None:
             return _kept(job, described)
+        if job.only_cached:
+            return Prediction(job.model, job.case_id, failure="has not been predicted yet")
         shutil.rmtree(job.entry.work, ignore_errors=True)
         job.entry.work.mkdir(parents=True)
         try:

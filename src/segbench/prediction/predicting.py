@@ -12,7 +12,7 @@ from segauge.io.contents import file_hash
 from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
-from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, make_environment
+from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, is_made, make_environment
 from segbench.prediction.jobs import Job, do, output_of
 from segbench.prediction.jobs import found as found_in_cache
 from segbench.prediction.modal_cloud import on_modal
@@ -34,6 +34,7 @@ class PredictionSettings:
         memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
         jobs: commands at a time without a GPU; on GPUs there is one at a time and device.
         executor: where the commands run, as in `segauge.executors.run`, or "modal".
+        only_cached: run nothing; a prediction that the cache does not have is a failure.
 
     """
 
@@ -43,6 +44,7 @@ class PredictionSettings:
     memory_gb: float | None = None
     jobs: int | None = None
     executor: Any = None
+    only_cached: bool = False
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ def predict(
             python = _THERE if in_cloud else None if made is None else made.python
             place = _cloud_device(model, settings.device) if in_cloud else device
             jobs += [_job(model, case, hashes[case.case_id], place, python, settings) for case in cases]
-    if in_cloud:
+    if in_cloud and not settings.only_cached:
         found += _done_in_cloud(models, jobs, progress)
     else:
         found += _done(jobs, settings, max(gpus, 1), progress)
@@ -95,7 +97,9 @@ def _ready(
     model: Model, device: str, settings: PredictionSettings, progress: Progress | None
 ) -> Environment | str | None:
     """Return the model's environment, None if it needs none, or why it cannot be run at all."""
-    if model.needs_gpu and device == "cpu":
+    if settings.only_cached and not is_made(model.requirements, settings.cache_dir / "environments"):
+        return None
+    if model.needs_gpu and device == "cpu" and not settings.only_cached:
         return "needs a GPU, and there is none (or device: cpu was asked for)"
     if not model.requirements:
         return None
@@ -136,7 +140,8 @@ def _job(
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
     image = case.image.resolve()
-    argv = model.command(image, output_of(entry), device, python if model.requirements else None)
+    python = python if model.requirements else None
+    argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)
     return Job(
         model.card.name,
         case.case_id,
@@ -148,6 +153,7 @@ def _job(
         _variables(case.case_id, device, settings.jobs or 1),
         {**facts, "image_sha256": image_hash},
         kind == "cuda",
+        settings.only_cached,
     )
 
 
@@ -183,9 +189,10 @@ def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progr
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
     """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
     found: list[Prediction] = []
+    executor = None if settings.only_cached else settings.executor
     for gpu, hands in ((False, settings.jobs), (True, gpus)):
         queue = [job for job in jobs if job.gpu == gpu]
-        for outcome in run(do, queue, executor=settings.executor, jobs=hands) if queue else ():
+        for outcome in run(do, queue, executor=executor, jobs=hands) if queue else ():
             job = queue[outcome.index]
             if isinstance(outcome.result, Crash):
                 found.append(Prediction(job.model, job.case_id, failure=outcome.result.reason))

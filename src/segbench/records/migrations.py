@@ -28,6 +28,8 @@ def migrated(given: Mapping[str, Any], source: str) -> dict[str, Any]:
         seen.append(schema)
         try:
             plain = _STEPS[schema](plain)
+        except InvalidInput as error:
+            raise InvalidInput(f"{source}: {error}") from error
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InvalidInput(f"{source}: is not built as a file of its kind ({schema}) is: {error!r}.") from error
     return plain

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -56,44 +56,57 @@ def score(
         progress: show a progress bar per model.
 
     """
+    by_job = {(found.model, found.case_id): found for found in predictions}
+    ordered = _in_order(plan, cases)
+    measuring = _Measuring(config, plan.dataset, cache, progress)
+    structures, exclusions = plan.structures, list(plan.exclusions)
+    results: dict[str, EvaluationResult] = {}
+    for model in plan.models:
+        results[model.name], absent = measuring.model(model, structures, ordered, by_job)
+        structures = tuple(name for name in structures if name not in absent)
+        exclusions += [Exclusion("", name, "occurs in no ground truth of the chosen cases") for name in absent]
+    tables = _with_reasons(results, by_job)
+    spoiled = _unreadable_truths(tables, ordered)
+    exclusions += [Exclusion("", "", f"{case} is left out for all: {reason}") for case, reason in spoiled.items()]
+    tables = {name: _on(table, structures, spoiled) for name, table in tables.items()}
+    scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
+    return RunRecord(
+        dataset=plan.dataset,
+        cases=tuple(_case_info(case) for case in scored.cases),
+        models=tuple(_entry(model, scored, (details or {}).get(model.name, RunDetails())) for model in plan.models),
+        structures=structures,
+        metrics=next(iter(tables.values())).metrics,
+        tables=tables,
+        config={"written": portable(config.written), "resolved": portable(config.resolved())},
+        protocol=_protocol(next(iter(results.values()))),
+        exclusions=tuple({str(k): str(v) for k, v in vars(one).items()} for one in exclusions),
+        suspects=_suspects(scored, config.spot_check_dice),
+        notes=plan.notes,
+        timings=_timings(scored),
+        platform={"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()},
+    )
+
+
+Jobs = Mapping[tuple[str, str], Prediction]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A run after its predictions were measured."""
+
+    plan: Plan
+    cases: tuple[DatasetCase, ...]
+    by_job: Jobs
+    tables: Mapping[str, ScoreTable]
+
+
+def _in_order(plan: Plan, cases: Sequence[DatasetCase]) -> list[DatasetCase]:
+    """Return the cases as they were planned."""
     known = {case.case_id: case for case in cases}
     lacking = [case_id for case_id in plan.case_ids if case_id not in known]
     if lacking:
         raise InvalidInput(f"The dataset did not give the case {lacking[0]!r} that was planned.")
-    ordered = [known[case_id] for case_id in plan.case_ids]
-    by_job = {(found.model, found.case_id): found for found in predictions}
-    structures, exclusions = plan.structures, list(plan.exclusions)
-    results: dict[str, EvaluationResult] = {}
-    for model in plan.models:
-        measure = _Measuring(config, plan.dataset, cache, progress)
-        found, absent = measure.model(model, structures, ordered, by_job)
-        if absent:
-            structures = tuple(name for name in structures if name not in absent)
-            exclusions += [Exclusion("", name, "occurs in no ground truth of the chosen cases") for name in absent]
-        results[model.name] = found
-    tables = _with_reasons(results, by_job)
-    suspects = _suspects(plan, tables, ordered, by_job, config)
-    return RunRecord(
-        dataset=plan.dataset,
-        cases=tuple(_case_info(case) for case in ordered),
-        models=tuple(
-            _entry(model, plan, by_job, (details or {}).get(model.name, RunDetails())) for model in plan.models
-        ),
-        structures=structures,
-        metrics=next(iter(tables.values())).metrics,
-        tables={name: _on(table, structures) for name, table in tables.items()},
-        config={"written": portable(config.written), "resolved": portable(config.resolved())},
-        protocol=_protocol(next(iter(results.values()))),
-        exclusions=tuple({str(k): str(v) for k, v in vars(one).items()} for one in exclusions),
-        suspects=suspects,
-        notes=plan.notes,
-        timings=_timings(plan, by_job),
-        platform={
-            "system": platform.system(),
-            "machine": platform.machine(),
-            "python": platform.python_version(),
-        },
-    )
+    return [known[case_id] for case_id in plan.case_ids]
 
 
 @dataclass(frozen=True)
@@ -110,7 +123,7 @@ class _Measuring:
         model: PlannedModel,
         structures: Sequence[str],
         cases: Sequence[DatasetCase],
-        by_job: Mapping[tuple[str, str], Prediction],
+        by_job: Jobs,
     ) -> tuple[EvaluationResult, tuple[str, ...]]:
         """Return the scores of a model, and the structures that no ground truth has."""
         wanted = tuple(name for name in model.structures if name in structures)
@@ -171,14 +184,12 @@ def structures_in(dataset: DatasetCard, structures: Sequence[str], cases: Iterab
     return found
 
 
-def _pair(model: PlannedModel, case: DatasetCase, by_job: Mapping[tuple[str, str], Prediction]) -> Case:
+def _pair(model: PlannedModel, case: DatasetCase, by_job: Jobs) -> Case:
     found = by_job.get((model.name, case.case_id))
     return Case(case.case_id, None if found is None else found.file, case.gt, metadata=dict(case.metadata))
 
 
-def _with_reasons(
-    results: Mapping[str, EvaluationResult], by_job: Mapping[tuple[str, str], Prediction]
-) -> dict[str, ScoreTable]:
+def _with_reasons(results: Mapping[str, EvaluationResult], by_job: Jobs) -> dict[str, ScoreTable]:
     """Return the tables with why a model made no prediction; what no ground truth has is absent, not failed."""
     lacking: set[tuple[str, str]] = set()
     for result in results.values():
@@ -195,9 +206,7 @@ def _with_reasons(
 _WHOLE_CASE = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
 
 
-def _told(
-    model: str, table: ScoreTable, by_job: Mapping[tuple[str, str], Prediction], lacking: set[tuple[str, str]]
-) -> ScoreTable:
+def _told(model: str, table: ScoreTable, by_job: Jobs, lacking: set[tuple[str, str]]) -> ScoreTable:
     status, reasons = table.status.copy(), {key: portable(words) for key, words in table.reasons.items()}
     for i, case in enumerate(table.cases):
         found = by_job.get((model, case))
@@ -209,54 +218,53 @@ def _told(
     return ScoreTable(table.cases, table.structures, table.metrics, table.values, status, reasons)
 
 
-def _on(table: ScoreTable, structures: Sequence[str]) -> ScoreTable:
-    """Return the table with only these structures."""
-    keep = [j for j, name in enumerate(table.structures) if name in structures]
-    names = tuple(table.structures[j] for j in keep)
-    reasons = {key: words for key, words in table.reasons.items() if key[1] in names}
-    return ScoreTable(table.cases, names, table.metrics, table.values[:, keep], table.status[:, keep], reasons)
+def _unreadable_truths(tables: Mapping[str, ScoreTable], cases: Sequence[DatasetCase]) -> dict[str, str]:
+    """Return the cases whose ground truth cannot be read, and why: that is no model's failure."""
+    found = {}
+    for i, case in enumerate(cases):
+        if all(table.status[i, 0] is Status.UNREADABLE for table in tables.values()):
+            try:
+                read_labels(case.gt)
+            except SegaugeError as error:
+                found[case.case_id] = portable(str(error))
+    if len(found) == len(cases):
+        raise InvalidInput(f"No ground truth of the chosen cases can be read; the first: {next(iter(found.values()))}")
+    return found
 
 
-def _suspects(
-    plan: Plan,
-    tables: Mapping[str, ScoreTable],
-    cases: Sequence[DatasetCase],
-    by_job: Mapping[tuple[str, str], Prediction],
-    config: RunConfig,
-) -> tuple[Suspect, ...]:
+def _on(table: ScoreTable, structures: Sequence[str], without: Collection[str]) -> ScoreTable:
+    """Return the table with only these structures, and without some cases."""
+    columns = [j for j, name in enumerate(table.structures) if name in structures]
+    rows = [i for i, case in enumerate(table.cases) if case not in without]
+    names, cases = tuple(table.structures[j] for j in columns), tuple(table.cases[i] for i in rows)
+    reasons = {key: words for key, words in table.reasons.items() if key[0] in cases and key[1] in names}
+    values, status = table.values[rows][:, columns], table.status[rows][:, columns]
+    return ScoreTable(cases, names, table.metrics, values, status, reasons)
+
+
+def _suspects(scored: _Scored, floor: float) -> tuple[Suspect, ...]:
     """Return the cells whose mean Dice is below the floor, each with what is probably wrong."""
     suspects = []
-    for model in plan.models:
-        table = tables[model.name]
-        if "dice" not in table.metrics:
-            continue
-        for j, structure in enumerate(table.structures):
+    for model in scored.plan.models:
+        table = scored.tables[model.name]
+        for j, structure in enumerate(table.structures if "dice" in table.metrics else ()):
             measured = [i for i, state in enumerate(table.status[:, j]) if state in (Status.PRESENT, Status.MISSED)]
             values = table.column(structure, "dice")[measured]
-            if not measured or not np.mean(values) < config.spot_check_dice:
-                continue
-            looked_at = [cases[i] for i in measured[:_LOOKED_AT]]
-            words = _diagnosis(model, structure, plan.dataset, looked_at, by_job)
-            suspects.append(Suspect(model.name, structure, float(np.mean(values)), words))
+            if measured and np.mean(values) < floor:
+                words = _diagnosis(scored, model, structure, [scored.cases[i] for i in measured[:_LOOKED_AT]])
+                suspects.append(Suspect(model.name, structure, float(np.mean(values)), words))
     return tuple(suspects)
 
 
-def _diagnosis(
-    model: PlannedModel,
-    structure: str,
-    dataset: DatasetCard,
-    cases: Sequence[DatasetCase],
-    by_job: Mapping[tuple[str, str], Prediction],
-) -> str:
+def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequence[DatasetCase]) -> str:
     """Return the most frequent diagnosis of the cases that were looked at."""
     said: dict[str, int] = {}
     for case in cases:
-        file = by_job[model.name, case.case_id].file
+        file = scored.by_job[model.name, case.case_id].file
         if file is None:
             continue
-        words = portable(
-            diagnose(read_labels(file).labels, read_labels(case.gt).labels, structure, model.card, dataset)
-        )
+        pred, gt = read_labels(file).labels, read_labels(case.gt).labels
+        words = portable(diagnose(pred, gt, structure, model.card, scored.plan.dataset))
         said[words] = said.get(words, 0) + 1
     words, count = max(said.items(), key=lambda item: item[1])
     return f"{words} (seen in {count} of {len(cases)} cases looked at)"
@@ -274,10 +282,8 @@ def _hash(path: Path) -> str | None:
         return None
 
 
-def _entry(
-    model: PlannedModel, plan: Plan, by_job: Mapping[tuple[str, str], Prediction], details: RunDetails
-) -> ModelEntry:
-    found = {case_id: by_job.get((model.name, case_id)) for case_id in plan.case_ids}
+def _entry(model: PlannedModel, scored: _Scored, details: RunDetails) -> ModelEntry:
+    found = {case.case_id: scored.by_job.get((model.name, case.case_id)) for case in scored.cases}
     return ModelEntry(
         model.card,
         model.exposure,
@@ -300,10 +306,9 @@ def _protocol(result: EvaluationResult) -> dict[str, Any]:
     return {"versions": dict(result.protocol["versions"]), "options": options}
 
 
-def _timings(plan: Plan, by_job: Mapping[tuple[str, str], Prediction]) -> dict[str, dict[str, float]]:
+def _timings(scored: _Scored) -> dict[str, dict[str, float]]:
     timings: dict[str, dict[str, float]] = {}
-    for model, case_id in plan.jobs():
-        found = by_job.get((model, case_id))
-        if found is not None and found.seconds is not None:
+    for (model, case_id), found in scored.by_job.items():
+        if found.seconds is not None:
             timings.setdefault(model, {})[case_id] = round(found.seconds, 3)
     return timings
