@@ -14,7 +14,7 @@ def columns_of(table: ScoreTable) -> dict[str, Any]:
     """Return a table as plain values; a number that is not there is None, and the status says why."""
     structures = {}
     for j, structure in enumerate(table.structures):
-        columns: dict[str, Any] = {"status": [status.value for status in table.status[:, j]]}
+        columns: dict[str, Any] = {"status": [str(status) for status in table.status[:, j]]}
         for k, metric in enumerate(table.metrics):
             columns[metric] = [None if value != value else value for value in table.values[:, j, k].tolist()]
         structures[structure] = columns

@@ -28,6 +28,8 @@ def migrated(given: Mapping[str, Any], source: str) -> dict[str, Any]:
         seen.append(schema)
         try:
             plain = _STEPS[schema](plain)
+        except InvalidInput as error:
+            raise InvalidInput(f"{source}: {error}") from error
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InvalidInput(f"{source}: is not built as a file of its kind ({schema}) is: {error!r}.") from error
     return plain
@@ -102,7 +104,8 @@ def _reference_model(old: Mapping[str, Any], dataset: DatasetCard) -> dict[str, 
 
 def _reference_scores(old: Mapping[str, Any], metrics: list[str]) -> dict[str, Any]:
     organs = old["per_organ"]
-    cases = sorted({row["case_id"] for found in organs.values() for row in found["per_case"]})
+    # In the order of the file: its random numbers were drawn for the cases as they stand there.
+    cases = list(dict.fromkeys(row["case_id"] for found in organs.values() for row in found["per_case"]))
     structures = {}
     for organ, found in organs.items():
         rows = {row["case_id"]: row for row in found["per_case"]}
@@ -117,7 +120,7 @@ def _reference_scores(old: Mapping[str, Any], metrics: list[str]) -> dict[str, A
 
 
 def _reference_status(row: Mapping[str, Any] | None, metrics: list[str]) -> str:
-    """segauge 0.2 wrote a Dice of 0 and no (or an infinite) distance for an empty mask, and left failed cases out."""
+    """What segauge 0.2 meant: it wrote a Dice of 0 and no (or an infinite) distance for an empty mask."""
     if row is None:
         return "prediction missing"
     lacking = any(_finite(row.get(metric)) is None for metric in metrics)

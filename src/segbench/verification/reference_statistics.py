@@ -45,12 +45,13 @@ def _summary(values: Any, settings: Mapping[str, Any]) -> dict[str, float | None
 def _analysis(record: RunRecord, structure: str, metric: str) -> dict[str, Any]:
     settings, scale = record.settings, metric_scale(metric)
     higher = scale is not None and scale.higher_is_better
-    cases = sorted(set.intersection(*(set(table.cases) for table in record.tables.values())))
+    tables = {name: table for name, table in record.tables.items() if structure in table.structures}
+    first = next(iter(tables.values()))
+    cases = [case for case in first.cases if all(case in table.cases for table in tables.values())]
     columns = {}
-    for name, table in record.tables.items():
-        if structure in table.structures:
-            rows = {case: i for i, case in enumerate(table.cases)}
-            columns[name] = table.column(structure, metric)[[rows[case] for case in cases]]
+    for name, table in tables.items():
+        rows = {case: i for i, case in enumerate(table.cases)}
+        columns[name] = table.column(structure, metric)[[rows[case] for case in cases]]
     ranking = ranking_stability(
         columns, higher_is_better=higher, n_resamples=settings["n_resamples"], seed=settings["seed"], metric=metric
     )

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segbench.cards import exposure, known_lineage
+from segbench.config import EXPOSURE_POLICIES
 from segbench.leaderboard import RULES, make_leaderboard
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
@@ -47,7 +49,7 @@ class Verification:
 
 
 def verify_statistics(record: RunRecord) -> Verification:
-    """Recompute every statistic of a record from its per-case scores, by the rules that it names."""
+    """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards."""
     if record.analysis is None and record.published is None:
         raise InvalidInput("This record has no statistics yet; `segbench reanalyze --write` makes them.")
     found: list[Mismatch] = []
@@ -55,6 +57,7 @@ def verify_statistics(record: RunRecord) -> Verification:
     for name, published, recomputed in _pairs(record):
         numbers += count_numbers(published)
         found += mismatches(published, recomputed, name)
+    found += exposure_mismatches(record)
     real = tuple(one for one in found if not one.is_rounding)
     return Verification(1, f"{numbers} published numbers, recomputed from the scores", real, len(found) - len(real))
 
@@ -74,3 +77,17 @@ def _pairs(record: RunRecord) -> list[tuple[str, Mapping[str, Any], Mapping[str,
         published = {key: value for key, value in record.published.items() if key != "rules"}
         pairs.append(("published", published, reference_statistics(record)))
     return pairs
+
+
+def exposure_mismatches(record: RunRecord) -> Iterator[Mismatch]:
+    """Yield every model whose exposure does not follow from its card, or that the policy would treat otherwise."""
+    lineage = known_lineage([record.dataset])
+    allowed = EXPOSURE_POLICIES.get(str(record.settings.get("exposure_policy", "strict")), ())
+    for entry in record.models:
+        seen = exposure(entry.card, record.dataset, lineage)
+        for name in ("level", "reason", "path"):
+            recorded, follows = getattr(entry.exposure, name), getattr(seen, name)
+            if recorded != follows:
+                yield Mismatch(f"models.{entry.name}.exposure.{name}", recorded, follows)
+        if entry.ranked != (seen.level.value in allowed):
+            yield Mismatch(f"models.{entry.name}.ranked", entry.ranked, not entry.ranked)

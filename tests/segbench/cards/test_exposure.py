@@ -1,6 +1,8 @@
 """Who has seen what: the real lineage against what is known of it, and the rules of the graph on small ones."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from segauge.errors import InvalidInput
 from segbench.cards import (
@@ -160,3 +162,50 @@ def test_every_edge_and_training_set_of_the_library_leads_to_a_card():
         part.dataset for card in model_cards() for part in (*(card.trained_on or ()), *(card.pretrained_on or ()))
     ]
     assert not [name for name in others if known.name_of(name) not in known.datasets]
+
+
+RELATIONS = ("contains", "relabels", "subset_of")
+WEIGHT = (NONE, UNKNOWN, IMAGES, LABELS)
+PLACES = tuple("abcdef")
+EDGES = st.lists(
+    st.tuples(
+        st.sampled_from(PLACES),
+        st.sampled_from(RELATIONS),
+        st.sampled_from(PLACES),
+        st.sampled_from(["high", "unverified"]),
+    ),
+    max_size=8,
+)
+
+
+def drawn(edges):
+    kin = {name: [] for name in PLACES}
+    for name, relation, other, confidence in edges:
+        if name != other:
+            kin[name].append(edge(relation, other, confidence))
+    return lineage(**kin)
+
+
+@given(EDGES, EDGES)
+def test_knowing_more_never_makes_anybody_cleaner(edges, more):
+    before, after = drawn(edges), drawn([*edges, *more])
+    for learned in (trained_on("a"), trained_on(pretrained=["a"])):
+        levels = [WEIGHT.index(exposure(learned, "b", known).level) for known in (before, after)]
+        assert levels[0] <= levels[1]
+
+
+@given(EDGES)
+def test_sharing_images_is_mutual(edges):
+    known = drawn(edges)
+    assert exposure(trained_on("a"), "b", known).level is exposure(trained_on("b"), "a", known).level
+
+
+@given(EDGES)
+def test_every_path_is_made_of_edges_that_were_given(edges):
+    known = drawn(edges)
+    found = exposure(trained_on("a"), "b", known)
+    steps = {frozenset((name, other)) for name, _, other, _ in edges}
+    assert all(frozenset(pair) in steps for pair in zip(found.path, found.path[1:], strict=False))
+    if found.path:
+        assert (found.path[0], found.path[-1]) == ("a", "b")
+        assert len(found.sources) == len(found.path)
