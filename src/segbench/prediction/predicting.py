@@ -14,7 +14,13 @@ from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
 from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, is_made, make_environment
 from segbench.prediction.jobs import Job, do, output_of
+from segbench.prediction.jobs import found as found_in_cache
+from segbench.prediction.modal_cloud import on_modal
+from segbench.prediction.remote import PROGRAMS
 from segbench.registry import DatasetCase, Model, Progress
+
+#: The interpreter on another machine, which says there where it is.
+_THERE = Path(PROGRAMS) / "python"
 
 
 @dataclass(frozen=True)
@@ -27,7 +33,7 @@ class PredictionSettings:
         timeout_s: seconds for one case of one model.
         memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
         jobs: commands at a time without a GPU; on GPUs there is one at a time and device.
-        executor: where the commands run, as in `segauge.executors.run`.
+        executor: where the commands run, as in `segauge.executors.run`, or "modal".
         only_cached: run nothing; a prediction that the cache does not have is a failure.
 
     """
@@ -64,18 +70,24 @@ def predict(
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
     gpus = count_gpus() if settings.device != "cpu" else 0
     device = chosen_device(settings.device, gpus)
+    in_cloud = settings.executor == "modal"
     jobs: list[Job] = []
     found: list[Prediction] = []
     environments: dict[str, Mapping[str, Any]] = {}
     hashes = {case.case_id: file_hash(case.image) for case in cases}
     for model in models:
-        made = _ready(model, device, settings, progress)
+        made = _ready(model, device, settings, progress) if not in_cloud else None
         environments[model.card.name] = _described(model, made)
         if isinstance(made, str):
             found += [Prediction(model.card.name, case.case_id, failure=made) for case in cases]
         else:
-            jobs += [_job(model, case, hashes[case.case_id], device, made, settings) for case in cases]
-    found += _done(jobs, settings, max(gpus, 1), progress)
+            python = _THERE if in_cloud else None if made is None else made.python
+            place = _cloud_device(model, settings.device) if in_cloud else device
+            jobs += [_job(model, case, hashes[case.case_id], place, python, settings) for case in cases]
+    if in_cloud and not settings.only_cached:
+        found += _done_in_cloud(models, jobs, progress)
+    else:
+        found += _done(jobs, settings, max(gpus, 1), progress)
     order = {model.card.name: place for place, model in enumerate(models)}
     found.sort(key=lambda prediction: (order[prediction.model], prediction.case_id))
     return Predictions(tuple(found), environments)
@@ -114,7 +126,7 @@ def _job(
     case: DatasetCase,
     image_hash: str,
     device: str,
-    environment: Environment | None,
+    python: Path | None,
     settings: PredictionSettings,
 ) -> Job:
     # The CPU and the GPU give slightly different masks; which one of several GPUs it was makes no difference.
@@ -127,12 +139,13 @@ def _job(
         "device": kind,
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
-    python = None if environment is None else environment.python
-    argv = [] if settings.only_cached else model.command(case.image.resolve(), output_of(entry), device, python)
+    image, python = case.image.resolve(), python if model.requirements else None
+    argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)
     return Job(
         model.card.name,
         case.case_id,
         tuple(argv),
+        image,
         entry,
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
@@ -141,6 +154,12 @@ def _job(
         kind == "cuda",
         settings.only_cached,
     )
+
+
+def _cloud_device(model: Model, asked: str) -> str:
+    """Return where a model runs in the cloud: on a GPU if it brings torch, unless the CPU was asked for."""
+    wants = model.needs_gpu or any("torch==" in step for step in model.requirements)
+    return "cuda" if wants and asked != "cpu" else "cpu"
 
 
 def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
@@ -153,12 +172,27 @@ def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
     return variables
 
 
+def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progress | None) -> list[Prediction]:
+    """Send away what the cache does not have, and keep what comes back."""
+    ready = [prediction for job in jobs if (prediction := found_in_cache(job)) is not None]
+    known = {(prediction.model, prediction.case_id) for prediction in ready}
+    waiting = [job for job in jobs if (job.model, job.case_id) not in known]
+    needed = [model for model in models if any(job.model == model.card.name for job in waiting)]
+    for prediction in on_modal(needed, waiting) if waiting else ():
+        ready.append(prediction)
+        if progress is not None:
+            progress(f"{prediction.model} on {prediction.case_id}", len(ready), len(jobs))
+    return ready
+
+
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
     """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
     found: list[Prediction] = []
+    # What the cache has is found fastest right here.
+    executor = None if settings.only_cached else settings.executor
     for gpu, hands in ((False, settings.jobs), (True, gpus)):
         queue = [job for job in jobs if job.gpu == gpu]
-        for outcome in run(do, queue, executor=settings.executor, jobs=hands) if queue else ():
+        for outcome in run(do, queue, executor=executor, jobs=hands) if queue else ():
             job = queue[outcome.index]
             if isinstance(outcome.result, Crash):
                 found.append(Prediction(job.model, job.case_id, failure=outcome.result.reason))

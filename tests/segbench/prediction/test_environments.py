@@ -81,6 +81,7 @@ def test_two_at_once_make_it_once(tmp_path):
     assert len(said) == 1
 
 
+@pytest.mark.slow
 def test_wishes_of_a_package_may_go_unheard(tmp_path, index):
     wheel(index, "gui", "2.0", requires="no-such-thing==1")
     with pytest.raises(EnvironmentFailed, match="no-such-thing"):

@@ -156,6 +156,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
     assert not list((tmp_path / "killed").rglob("*.work"))
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_make_each_prediction_once(tmp_path):
     both = [started(tmp_path), started(tmp_path)]
     said = [process.communicate(timeout=60)[0] for process in both]
