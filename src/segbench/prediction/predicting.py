@@ -139,7 +139,8 @@ def _job(
         "device": kind,
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
-    image, python = case.image.resolve(), python if model.requirements else None
+    image = case.image.resolve()
+    python = python if model.requirements else None
     argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)
     return Job(
         model.card.name,
@@ -188,7 +189,6 @@ def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progr
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
     """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
     found: list[Prediction] = []
-    # What the cache has is found fastest right here.
     executor = None if settings.only_cached else settings.executor
     for gpu, hands in ((False, settings.jobs), (True, gpus)):
         queue = [job for job in jobs if job.gpu == gpu]

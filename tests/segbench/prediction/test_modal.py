@@ -1,8 +1,9 @@
-"""Modal: our side against a stand-in for its client, whose functions run here, and the real client where it is installed."""
+"""Modal: our side against a stand-in for its client, whose functions run here; the real client if it is installed."""
 
 import inspect
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -84,6 +85,8 @@ def test_predictions_come_back_into_the_cache(tmp_path, cloud):
     assert told[-1][1:] == (6, 6)
     predict(models[:1], found, settings)
     assert (tmp_path / "count").read_text() == "xxx"  # the second time the cache has it
+    kept = predict(models[:1], found, replace(settings, only_cached=True)).predictions
+    assert kept == first[:3]
     here = predict(models[:1], found, PredictionSettings(tmp_path / "here", device="cpu")).predictions
     assert [one.sha256 for one in here] == [one.sha256 for one in first[:3]]
 
