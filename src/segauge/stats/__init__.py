@@ -1,11 +1,15 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
 from segauge.stats.comparison import Comparison, PairResult, compare
+from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
+from segauge.stats.group_tests import kruskal_wallis, mann_whitney
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy, summarise
+from segauge.stats.multiplicity import bonferroni, holm
+from segauge.stats.paired_tests import wilcoxon
 from segauge.stats.planning import (
     PairPlan,
     cases_for_half_width,
@@ -20,6 +24,7 @@ from segauge.stats.ranking import Flip, RankedModel, Ranking, rank
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
+from segauge.stats.stratification import StratifiedGap, stratified_gap
 from segauge.stats.subgroups import Gap, Group, Interaction, SubgroupReport, binned, estimate_groups, group_interaction
 
 __all__ = [
@@ -27,6 +32,7 @@ __all__ = [
     "SCHEMES",
     "Change",
     "Comparison",
+    "ConfidenceDistribution",
     "Difference",
     "Estimate",
     "Flip",
@@ -45,20 +51,26 @@ __all__ = [
     "RankingScheme",
     "Scale",
     "ScoreMatrix",
+    "StratifiedGap",
     "SubgroupReport",
     "TaskRanking",
     "average_matrix",
     "binned",
+    "bonferroni",
     "bootstrap_ci",
     "cases_for_half_width",
     "cases_to_separate",
     "compare",
+    "confidence_distribution",
     "detectable_difference",
     "difference",
     "estimate",
     "estimate_groups",
     "group_interaction",
+    "holm",
     "kendall_tau",
+    "kruskal_wallis",
+    "mann_whitney",
     "paired_power",
     "paired_significance",
     "plan_pairs",
@@ -68,6 +80,8 @@ __all__ = [
     "scale_of",
     "score_matrix",
     "share",
+    "stratified_gap",
     "summarise",
     "upper_sd",
+    "wilcoxon",
 ]
