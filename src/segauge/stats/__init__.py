@@ -4,6 +4,7 @@ from segauge.stats.comparison import Comparison, PairResult, compare
 from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
+from segauge.stats.gaps import Gap
 from segauge.stats.group_tests import kruskal_wallis, mann_whitney
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
@@ -25,7 +26,15 @@ from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
 from segauge.stats.stratification import StratifiedGap, stratified_gap
-from segauge.stats.subgroups import Gap, Group, Interaction, SubgroupReport, binned, estimate_groups, group_interaction
+from segauge.stats.subgroups import (
+    Group,
+    Interaction,
+    SubgroupReport,
+    binned,
+    estimate_group_columns,
+    estimate_groups,
+    group_interaction,
+)
 
 __all__ = [
     "METHODS",
@@ -65,6 +74,7 @@ __all__ = [
     "detectable_difference",
     "difference",
     "estimate",
+    "estimate_group_columns",
     "estimate_groups",
     "group_interaction",
     "holm",
