@@ -149,7 +149,7 @@ def estimate_group_columns(
 ) -> dict[str, SubgroupReport]:
     """Return the groups of every column of (cases, models), as `estimate_groups` does of one model.
 
-    Models with scores for the same cases share their resamples, and no model's digits depend on the others.
+    Models with scores for the same cases share their resamples; no model's numbers depend on the others.
     """
     require_level(level)
     require_resamples(n_resamples)
