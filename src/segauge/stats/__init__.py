@@ -1,6 +1,6 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
-from segauge.stats.comparison import Comparison, PairResult, compare
+from segauge.stats.comparison import Comparison, PairResult, Verdict, compare
 from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
@@ -25,6 +25,7 @@ from segauge.stats.ranking import Flip, RankedModel, Ranking, rank
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
+from segauge.stats.stability import OrderStability, order_stability
 from segauge.stats.stratification import StratifiedGap, stratified_gap
 from segauge.stats.subgroups import (
     Group,
@@ -50,6 +51,7 @@ __all__ = [
     "Interaction",
     "IntervalMethod",
     "MissingPolicy",
+    "OrderStability",
     "PairPlan",
     "PairResult",
     "PairedComparison",
@@ -63,6 +65,7 @@ __all__ = [
     "StratifiedGap",
     "SubgroupReport",
     "TaskRanking",
+    "Verdict",
     "average_matrix",
     "binned",
     "bonferroni",
@@ -81,6 +84,7 @@ __all__ = [
     "kendall_tau",
     "kruskal_wallis",
     "mann_whitney",
+    "order_stability",
     "paired_power",
     "paired_significance",
     "plan_pairs",

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from segauge.stats import Comparison, ScoreMatrix, compare, holm, wilcoxon
-from segauge.stats.comparison import Verdict
+from segauge.stats import Comparison, ScoreMatrix, Verdict, compare, holm, wilcoxon
 from segbench.analysis.rules import Rules
 
 Floats = npt.NDArray[np.float64]

@@ -42,7 +42,7 @@ def folded(text: str) -> str:
 
 
 def is_label_list(cells: Collection[str]) -> bool:
-    """Return whether a column looks like lists of labels: some cells have commas, and each has a part that stands alone."""
+    """Return whether cells look like lists of labels: some have commas, and each has a part that stands alone."""
     joined = [cell for cell in cells if "," in cell]
     alone = {cell.strip() for cell in cells if "," not in cell}
     return bool(joined) and all(any(part.strip() in alone for part in cell.split(",")) for cell in joined)

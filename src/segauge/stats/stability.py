@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segauge.stats import ScoreMatrix, kendall_tau
-from segauge.stats.matrix import average_ranks
+from segauge.stats.matrix import ScoreMatrix, average_ranks
 from segauge.stats.resampling import stream
+from segauge.stats.schemes import kendall_tau
 
 #: Sizes of test sets that are tried, as far as they make sense.
 SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
@@ -17,7 +17,7 @@ DRAWS = 400
 
 
 @dataclass(frozen=True)
-class Stability:
+class OrderStability:
     """How orders of the models on test sets of different sizes agree with the order on all cases.
 
     Attributes:
@@ -38,7 +38,7 @@ class Stability:
     n_cases: int
 
 
-def stability_of(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -> Stability | None:
+def order_stability(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -> OrderStability | None:
     """Return how the order by the mean settles with the number of cases; None for fewer than 5 complete cases.
 
     Only cases that every model has a number for. The order on all cases is taken for the true one, so the curves are
@@ -58,7 +58,7 @@ def stability_of(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -> S
         found = kendall_tau(order, ranks)
         taus.append(found[~np.isnan(found)] if (~np.isnan(found)).any() else np.zeros(1))
         wins.append(float((ranks[:, order.argmin()] == ranks.min(axis=1)).mean()))
-    return Stability(
+    return OrderStability(
         tuple(sizes),
         tuple(float(found.mean()) for found in taus),
         tuple(float(np.quantile(found, 0.05)) for found in taus),
