@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
+from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, write_whole
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
@@ -30,7 +31,7 @@ CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, S
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationResult:
+class EvaluationResult(Outlook):
     """The scores of all cases, with a status for every case and structure.
 
     Attributes:

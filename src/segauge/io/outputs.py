@@ -11,13 +11,13 @@ from pathlib import Path
 from segauge.errors import InvalidInput
 
 
-def write_whole(path: str | os.PathLike[str], text: str) -> Path:
-    """Write a text file beside its place, then put it there at once; return its path."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write a file (text as UTF-8) beside its place, then put it there at once; return its path."""
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
-        with beside.open("w", encoding="utf-8", errors="backslashreplace", newline="") as file:
-            file.write(text)
+        with beside.open("wb") as file:
+            file.write(content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(target)

@@ -1,0 +1,50 @@
+"""The figures of report, leaderboard and papers: functions of plain values that return Altair charts.
+
+Report, pages and analyses all draw with these; what a figure shows is decided by its arguments alone. `save` writes a
+chart as SVG, PDF or PNG, `inline_svg` gives it to a page.
+"""
+
+from segauge.report.figures.agreement import AgreementLimits, agreement_limits, bland_altman
+from segauge.report.figures.curves import Curve, curves, stability
+from segauge.report.figures.distributions import MOST_POINTS, Point, boxes, raincloud
+from segauge.report.figures.intervals import Interval, Recall, forest, recall_by_size
+from segauge.report.figures.rankings import (
+    PairCell,
+    cliques,
+    critical_difference,
+    podium,
+    rank_blobs,
+    significance_map,
+)
+from segauge.report.figures.rendering import FILE_FORMATS, inline_svg, save, svg
+from segauge.report.figures.themes import COLOURS, config, style_rules
+
+__all__ = [
+    "COLOURS",
+    "FILE_FORMATS",
+    "MOST_POINTS",
+    "AgreementLimits",
+    "Curve",
+    "Interval",
+    "PairCell",
+    "Point",
+    "Recall",
+    "agreement_limits",
+    "bland_altman",
+    "boxes",
+    "cliques",
+    "config",
+    "critical_difference",
+    "curves",
+    "forest",
+    "inline_svg",
+    "podium",
+    "raincloud",
+    "rank_blobs",
+    "recall_by_size",
+    "save",
+    "significance_map",
+    "stability",
+    "style_rules",
+    "svg",
+]

@@ -1,0 +1,336 @@
+"""Several models on the same cases: significance map, ranks over resamples, podium, critical-difference diagram."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from segauge.report.figures.charting import (
+    WIDTH,
+    altair_module,
+    chart_of,
+    number_text,
+    unique_labels,
+    value_axis,
+    value_scale,
+)
+from segauge.report.figures.themes import COLOURS, series_colours
+
+if TYPE_CHECKING:
+    import altair
+
+_INK = COLOURS["light"]
+#: How many cases of a podium get a line; more would be a web.
+MOST_LINES = 150
+
+
+@dataclass(frozen=True)
+class PairCell:
+    """The row's model against the column's.
+
+    Attributes:
+        row, column: the models.
+        verdict: of the row: "better", "worse", "equivalent" or "undecided".
+        p_value: adjusted; None where there is none.
+        effect_size: positive where the row is better; None where there is none.
+        note: what pointing at the cell adds, such as "+0.012 [0.004, 0.020], n = 100".
+
+    """
+
+    row: str
+    column: str
+    verdict: Literal["better", "worse", "equivalent", "undecided"]
+    p_value: float | None = None
+    effect_size: float | None = None
+    note: str = ""
+
+
+_SIGNS = {"better": "+", "worse": "\N{MINUS SIGN}", "equivalent": "=", "undecided": ""}
+
+
+def significance_map(
+    models: Sequence[str], cells: Sequence[PairCell], *, title: str = "", cell: int = 58
+) -> altair.LayerChart:
+    """Return the matrix of all pairs: verdict as colour and sign, effect size and p-value in words.
+
+    Rows and columns stand in the order of `models`, best first; a row's cell says how that model does against the
+    column's. With more than 12 models cells hold signs only.
+    """
+    alt = altair_module()
+    short = dict(zip(models, unique_labels(models), strict=True))
+    small = len(models) > 12
+    side = 22 if small else cell
+    rows = [_cell_row(one, short) for one in cells]
+    order = list(short.values())
+    x = alt.X("column:N", sort=order, axis=alt.Axis(title=None, orient="top", labelAngle=-35, **_BARE))
+    y = alt.Y("row:N", sort=order, axis=alt.Axis(title=None, **_BARE))
+    verdicts = ["better", "worse", "equivalent", "undecided"]
+    present = [verdict for verdict in verdicts if any(one.verdict == verdict for one in cells)]
+    fill = alt.Color(
+        "verdict:N",
+        scale=alt.Scale(domain=present, range=[_INK[verdict] for verdict in present]),
+        legend=alt.Legend(title="row against column", orient="bottom", symbolType="square"),
+    )
+    ink = alt.Color(
+        "verdict:N",
+        scale=alt.Scale(domain=verdicts, range=[_INK["on better"], _INK["on worse"], _INK["ink"], _INK["ink"]]),
+        legend=None,
+    )
+    base = chart_of(rows).encode(x=x, y=y)
+    layers = [base.mark_rect(stroke=_INK["ground"], strokeWidth=2).encode(color=fill, description="label:N")]
+    if small:
+        layers.append(base.mark_text(fontSize=12).encode(text="sign:N", color=ink))
+    else:
+        layers.append(base.mark_text(fontSize=12, dy=-7).encode(text="effect:N", color=ink))
+        layers.append(base.mark_text(fontSize=10, dy=9).encode(text="p:N", color=ink))
+    chart: altair.LayerChart = (
+        alt.layer(*layers)
+        .resolve_scale(color="independent")
+        .properties(width=side * len(models), height=(side if small else round(side * 0.75)) * len(models))
+    )
+    return chart.properties(title=title) if title else chart
+
+
+_BARE: dict[str, Any] = {"ticks": False, "domain": False, "grid": False}
+
+
+def _cell_row(cell: PairCell, short: Mapping[str, str]) -> dict[str, Any]:
+    p = "" if cell.p_value is None else "p < 0.001" if cell.p_value < 0.001 else f"p = {cell.p_value:.3f}"
+    sign = _SIGNS[cell.verdict]
+    effect = sign if cell.effect_size is None else f"{sign} {abs(cell.effect_size):.2f}".strip()
+    if cell.verdict == "undecided" and cell.effect_size is not None:
+        effect = f"{cell.effect_size:+.2f}".replace("-", "\N{MINUS SIGN}")
+    words = [f"{cell.row} against {cell.column}: {cell.verdict}"]
+    words += [f"effect size {cell.effect_size:+.2f}"] if cell.effect_size is not None else []
+    words += [part for part in (p, cell.note) if part]
+    return {
+        "row": short[cell.row], "column": short[cell.column], "verdict": cell.verdict, "sign": sign, "effect": effect,
+        "p": p, "label": ", ".join(words),
+    }  # fmt: skip
+
+
+def rank_blobs(
+    frequencies: Mapping[str, Mapping[float, float]],
+    *,
+    intervals: Mapping[str, tuple[float, float]] | None = None,
+    title: str = "",
+    width: int = WIDTH,
+) -> altair.LayerChart:
+    """Return how often each model has each rank over resampled cases, as the area of a disc.
+
+    Args:
+        frequencies: per model (in the order of the columns) the share of resamples per rank.
+        intervals: per model a range of ranks, drawn as a line: the ranks that the data do not exclude.
+        title: of the figure.
+        width: of the plot area in pixels.
+
+    """
+    alt = altair_module()
+    short = dict(zip(frequencies, unique_labels(list(frequencies)), strict=True))
+    count = len(short)
+    rows = [
+        {"model": short[name], "rank": rank, "share": share, "label": f"{name}: rank {rank:g} in {share:.1%}"}
+        for name, shares in frequencies.items()
+        for rank, share in shares.items()
+        if share > 0
+    ]
+    step = min(width / count, 90)
+    x = alt.X("model:N", sort=list(short.values()), axis=alt.Axis(title=None, labelAngle=-35, **_BARE))
+    scale = alt.Scale(domain=[count + 0.5, 0.5], nice=False)
+    y = alt.Y("rank:Q", scale=scale, axis=value_axis("rank", values=list(range(1, count + 1)), format="d"))
+    colour = alt.Color(
+        "model:N",
+        legend=None,
+        sort=list(short.values()),
+        scale=alt.Scale(domain=list(short.values()), range=series_colours(count)),
+    )
+    height = min(max(34 * count, 140), 560)
+    # The largest disc (a share of 1) just fills the distance of two rows or columns.
+    largest = math.pi * (min(step, height / count) * 0.46) ** 2
+    size = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[0, largest]), legend=None)
+    layers = [chart_of(rows).mark_circle(opacity=0.85).encode(x=x, y=y, size=size, color=colour, description="label:N")]
+    if intervals:
+        spans = [{"model": short[name], "low": low, "high": high} for name, (low, high) in intervals.items()]
+        rule = chart_of(spans).mark_rule(strokeWidth=1.5, color=_INK["ink"])
+        layers.append(rule.encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"))
+    chart: altair.LayerChart = alt.layer(*layers).properties(width=step * count, height=height)
+    return chart.properties(title=title) if title else chart
+
+
+def podium(
+    scores: Mapping[str, Mapping[str, float]],
+    *,
+    axis: str,
+    higher_is_better: bool = True,
+    title: str = "",
+    width: int = WIDTH,
+) -> altair.VConcatChart:
+    """Return the podium plot: per case the models on their places, joined by a line, and how often each has each place.
+
+    Args:
+        scores: per model the value of each case; only cases that all models have are drawn.
+        axis: title of the axis of values.
+        higher_is_better: which value comes first.
+        title: of the figure.
+        width: of the plot area in pixels.
+
+    """
+    alt = altair_module()
+    short = dict(zip(scores, unique_labels(list(scores)), strict=True))
+    names, count = list(short.values()), len(short)
+    dots, wins = _placed(scores, short, higher_is_better)
+    places = alt.Axis(title="place within a case", values=list(range(1, count + 1)), format="d", grid=False)
+    x = alt.X("x:Q", scale=alt.Scale(domain=[0.5, count + 0.5], nice=False), axis=None)
+    y = alt.Y("value:Q", axis=value_axis(axis), scale=value_scale())
+    colour = alt.Color(
+        "model:N", sort=names, scale=alt.Scale(domain=names, range=series_colours(count)), legend=alt.Legend(title=None)
+    )
+    edges = chart_of([{"x": place + 0.5} for place in range(1, count)]).mark_rule(color=_INK["line"]).encode(x=x)
+    lined = [row for row in dots if row["order"] < MOST_LINES]
+    upper = alt.layer(
+        edges,
+        chart_of(lined)
+        .mark_line(color=_INK["quiet"], opacity=0.14, strokeWidth=1)
+        .encode(x=x, y=y, detail="case:N", order="x:Q"),
+        chart_of(dots)
+        .mark_point(filled=True, size=22, opacity=0.8)
+        .encode(x=x, y=y, color=colour, description="label:N"),
+    ).properties(width=width, height=240)
+    lower = (
+        chart_of(wins)
+        .mark_bar(width=max(4, round(0.8 * width / count / (count + 1))))
+        .encode(
+            x=alt.X("x:Q", scale=alt.Scale(domain=[0.5, count + 0.5]), axis=places),
+            y=alt.Y("share:Q", axis=value_axis("share of cases", format="%", tickCount=3)),
+            color=colour,
+            description="label:N",
+        )
+        .properties(width=width, height=70)
+    )
+    chart: altair.VConcatChart = alt.vconcat(upper, lower, spacing=6)
+    return chart.properties(title=title) if title else chart
+
+
+def _placed(
+    scores: Mapping[str, Mapping[str, float]], short: Mapping[str, str], higher_is_better: bool
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return a row per case and model at its place, and a row per place and model with its share of cases."""
+    shared = set.intersection(*(set(values) for values in scores.values()))
+    cases = [case for case in next(iter(scores.values())) if case in shared]
+    names, count = list(scores), len(scores)
+    taken: dict[tuple[int, str], int] = {}
+    dots = []
+    for order, case in enumerate(cases):
+        sign = -1.0 if higher_is_better else 1.0
+        ranked = sorted(names, key=lambda name: (sign * scores[name][case], names.index(name)))
+        for place, name in enumerate(ranked, start=1):
+            taken[place, name] = taken.get((place, name), 0) + 1
+            value = scores[name][case]
+            words = f"{case}: {name} is number {place} with {number_text(value)}"
+            dots.append(
+                {"x": _slot(place, names.index(name), count), "value": value, "case": case, "order": order,
+                 "model": short[name], "label": words}
+            )  # fmt: skip
+    wins = [
+        {
+            "x": _slot(place, names.index(name), count), "share": times / len(cases), "model": short[name],
+            "label": f"{name} is number {place} in {times} of {len(cases)} cases",
+        }
+        for (place, name), times in taken.items()
+    ]  # fmt: skip
+    return dots, wins
+
+
+def _slot(place: int, model: int, count: int) -> float:
+    """Return where a model stands within a place: side by side, in the order of the models."""
+    return place - 0.5 + (model + 1) / (count + 1)
+
+
+def cliques(order: Sequence[str], apart: Collection[tuple[str, str]]) -> list[tuple[str, ...]]:
+    """Return the longest runs of neighbours of which no two were told apart, each of two models or more.
+
+    `order` is that of the mean ranks, `apart` the pairs that differ significantly, either way round.
+    """
+    told = {frozenset(pair) for pair in apart}
+    runs: list[tuple[int, int]] = []
+    for start in range(len(order)):
+        end = start
+        while end + 1 < len(order) and all(
+            frozenset((order[k], order[end + 1])) not in told for k in range(start, end + 1)
+        ):
+            end += 1
+        if end > start and not any(low <= start and end <= high for low, high in runs):
+            runs.append((start, end))
+    return [tuple(order[low : high + 1]) for low, high in runs]
+
+
+def critical_difference(
+    mean_ranks: Mapping[str, float],
+    ties: Sequence[Sequence[str]] = (),
+    *,
+    title: str = "",
+    axis: str = "mean rank",
+    width: int = WIDTH - 100,
+) -> altair.LayerChart:
+    """Return the critical-difference diagram: mean ranks on one axis, bars join models that cannot be told apart.
+
+    Args:
+        mean_ranks: per model its mean rank over the cases, 1 is best.
+        ties: groups of models to join, from `cliques`.
+        title: of the figure.
+        axis: title of the axis.
+        width: of the axis in pixels.
+
+    """
+    alt = altair_module()
+    order = sorted(mean_ranks, key=lambda name: mean_ranks[name])
+    low, high = math.floor(min(mean_ranks.values())), math.ceil(max(mean_ranks.values()))
+    high = max(high, low + 1)
+    depth = 0.9 + 0.5 * len(ties)
+    half = (len(order) + 1) // 2
+    stems, texts, marks = [], [], []
+    for i, (name, label) in enumerate(zip(order, unique_labels(order), strict=True)):
+        left = i < half
+        y = depth + (i if left else len(order) - 1 - i)
+        rank = mean_ranks[name]
+        # Elbows: down from the axis, then out to the label.
+        stems += [{"id": name, "x": rank, "y": 0.0, "k": 0}, {"id": name, "x": rank, "y": y, "k": 1}]
+        stems.append({"id": name, "x": low if left else high, "y": y, "k": 2})
+        texts.append({"y": y, "left": left, "text": f"{label}  {rank:.2f}" if left else f"{rank:.2f}  {label}"})
+        marks.append({"x": rank, "y": 0.0, "label": f"{name}: mean rank {rank:.2f}"})
+    bars = [
+        {
+            "low": min(ranks) - 0.02,
+            "high": max(ranks) + 0.02,
+            "y": 0.6 + 0.5 * i,
+            "label": "not told apart: " + ", ".join(tie),
+        }
+        for i, tie in enumerate(ties)
+        if (ranks := [mean_ranks[name] for name in tie])
+    ]
+    rows = half + depth
+    scale = alt.Scale(domain=[low, high], nice=False)
+    ticks = list(range(low, high + 1))
+    x = alt.X("x:Q", scale=scale, axis=alt.Axis(title=axis, orient="top", grid=False, values=ticks, format="d"))
+    y_channel = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
+    layers = [
+        chart_of(stems)
+        .mark_line(color=_INK["quiet"], strokeWidth=1)
+        .encode(x=x, y=y_channel, detail="id:N", order="k:Q"),
+        chart_of(bars)
+        .mark_rule(strokeWidth=5, color=_INK["series 1"], strokeCap="round")
+        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y_channel, description="label:N"),
+        chart_of(marks)
+        .mark_point(filled=True, size=36, color=_INK["ink"], opacity=1)
+        .encode(x=x, y=y_channel, description="label:N"),
+        *(
+            chart_of([row for row in texts if row["left"] is left])
+            .mark_text(align="right" if left else "left", baseline="middle", fontSize=12, color=_INK["ink"])
+            .encode(x=alt.value(-8 if left else width + 8), y=y_channel, text="text:N")
+            for left in (True, False)
+        ),
+    ]
+    chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=round(26 * rows))
+    return chart.properties(title=title) if title else chart

@@ -1,0 +1,271 @@
+"""The HTML report: one file that opens offline, with nothing in it that can run but the script that we wrote."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+import os
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from segauge.errors import MissingExtra
+from segauge.evaluation import Case, EvaluationResult
+from segauge.io.outputs import write_whole
+from segauge.report import figures
+from segauge.report.illustrations import Illustration, illustrations, volume_agreement
+from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
+from segauge.report.summary import (
+    Summary,
+    count_text,
+    interval_text,
+    surprising_cases,
+    value_text,
+    worst_cases,
+)
+from segauge.scores import MetricInfo, Status
+from segauge.stats import METHODS, Estimate
+
+#: Significant digits of numbers in the tables of the page; `to_csv` has them all.
+DIGITS = 5
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A figure as it stands in the page."""
+
+    key: str
+    title: str
+    caption: str
+    svg: str
+
+    @classmethod
+    def of(cls, one: Illustration) -> Picture:
+        """Render a figure."""
+        return cls(one.key, one.title, one.caption, figures.inline_svg(one.make(), label=f"{one.title}. {one.caption}"))
+
+
+def write_report(
+    result: EvaluationResult,
+    path: str | os.PathLike[str],
+    *,
+    cases: Iterable[Case] | None = None,
+    images: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    worst: int = 8,
+) -> Path:
+    """Write the report of a result as one HTML file.
+
+    Args:
+        result: what was measured.
+        path: of the file.
+        cases: the cases that were measured, for pictures of the worst ones and lesions by size: files are read again.
+        images: per case id the image to draw below the outlines: a path or an array on the ground truth's grid.
+        title: of the page.
+        worst: how many of the worst cases get pictures.
+
+    """
+    return write_whole(path, report_text(result, cases=cases, images=images, title=title, worst=worst))
+
+
+def report_text(
+    result: EvaluationResult,
+    *,
+    cases: Iterable[Case] | None = None,
+    images: Mapping[str, Any] | None = None,
+    title: str | None = None,
+    worst: int = 8,
+) -> str:
+    """Return the report as the text of an HTML file; arguments as in `write_report`."""
+    del cases, images, worst
+    summary = Summary(result)
+    pictures = [Picture.of(one) for one in illustrations(summary)]
+    leading = summary.leading[0]
+    return page(
+        "report.html.j2",
+        title=title or "Segmentation report",
+        summary=summary,
+        pictures=_by_section(pictures),
+        agreement=volume_agreement(result),
+        worst=worst_cases(result, leading),
+        surprising=surprising_cases(result, summary.leading),
+        paragraph=paragraph(summary),
+        references=citations(summary),
+        glossary=glossary(result.metrics),
+        gallery=[],
+        protocol=list(protocol_rows(result.protocol)),
+        files=file_rows(result.protocol),
+        data={"estimates": _estimate_table(summary), "cases": _case_table(result)},
+    )
+
+
+def _by_section(pictures: Sequence[Picture]) -> dict[str, list[Picture]]:
+    sections: dict[str, list[Picture]] = defaultdict(list)
+    for picture in pictures:
+        sections[picture.key.partition("-")[0]].append(picture)
+    return sections
+
+
+def page(template: str, *, data: Mapping[str, Any], **values: Any) -> str:
+    """Return a page from a template: styles, script and data inside, and a policy that lets nothing else run."""
+    style = figures.style_rules() + asset("report.css")
+    script = asset("report.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    markup = _markup()
+    tables = {name: markup(_json(table)) for name, table in data.items()}
+    return str(
+        _environment()
+        .get_template(template)
+        .render(policy=policy, style=markup(style), script=markup(script), data=tables, **values)
+    )
+
+
+@lru_cache(maxsize=8)
+def asset(name: str) -> str:
+    """Return a style sheet or script of the package."""
+    return (files("segauge.report") / "templates" / name).read_text(encoding="utf-8")
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+def _json(value: Any) -> str:
+    """Return JSON that can stand in a script element: no text in it can end the element or begin another."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, ensure_ascii=True)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _jinja() -> Any:
+    try:
+        import jinja2
+    except ImportError as error:
+        raise MissingExtra("The HTML report needs jinja2, altair and vl-convert: install `segauge[report]`.") from error
+    return jinja2
+
+
+def _markup() -> Any:
+    from markupsafe import Markup
+
+    _jinja()
+    return Markup
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Any:
+    jinja2 = _jinja()
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters["svg"] = lambda picture: _markup()(picture.svg)
+    environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text, facts=facts)
+    return environment
+
+
+def glossary(metrics: Sequence[MetricInfo]) -> list[tuple[MetricInfo, list[str]]]:
+    """Return each definition once, with the keys of all metrics that share it (the NSD at several tolerances, say)."""
+    entries: dict[tuple[str, str], tuple[MetricInfo, list[str]]] = {}
+    for info in metrics:
+        family = info.key.partition("@")[0]
+        entries.setdefault((family, info.definition), (info, []))[1].append(info.key)
+    return list(entries.values())
+
+
+def facts(info: MetricInfo) -> str:
+    """Return unit, range and direction of a metric in words."""
+    unit = {"1": "a share", "count": "a count"}.get(info.unit, f"in {info.unit}")
+    low, high = info.bounds
+    ends = "" if math.isinf(low) and math.isinf(high) else f", from {low:g}"
+    ends += "" if not ends else " upwards" if math.isinf(high) else f" to {high:g}"
+    better = {"higher": "; higher is better", "lower": "; lower is better", "none": ""}[info.direction]
+    return f"{unit[0].upper()}{unit[1:]}{ends}{better}."
+
+
+def rounded(value: float | None) -> float | None:
+    """Return a number with five significant digits, None where it is none."""
+    return None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
+
+
+def _number_column(info: MetricInfo) -> dict[str, Any]:
+    unit = "" if info.unit in ("", "1", "count") else f" ({info.unit})"
+    return {"name": f"{info.key}{unit}", "hint": info.name, "number": True}
+
+
+def _case_table(result: EvaluationResult) -> dict[str, Any]:
+    """Return every case and structure, by columns; texts that repeat are stored once."""
+    table = result.table
+    several = len(table.structures) > 1
+    n = len(table.structures)
+    columns: list[dict[str, Any]] = [{"name": "case", "values": [case for case in table.cases for _ in range(n)]}]
+    if several:
+        columns.append({"name": "structure", "values": list(table.structures) * len(table.cases)})
+    columns.append({"name": "status", "values": [status.value for row in table.status for status in row]})
+    for k, info in enumerate(result.metrics):
+        cells = [rounded(float(x)) for x in table.values[:, :, k].ravel()]
+        columns.append({**_number_column(info), "values": cells})
+    for key in result.metadata_keys:
+        known = [result.metadata.get(case, {}).get(key) for case in table.cases]
+        columns.append({"name": key, "values": [_text(value) for value in known for _ in range(n)]})
+    if any(table.reasons.values()):
+        reasons = [table.reasons.get((case, name), "") for case in table.cases for name in table.structures]
+        columns.append({"name": "reason", "values": reasons})
+    return {"columns": [_packed(column) for column in columns], "rows": len(table.cases) * n}
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _packed(column: dict[str, Any]) -> dict[str, Any]:
+    """Return a column of texts as distinct texts and their numbers; numbers stay as they are."""
+    if column.get("number"):
+        return column
+    distinct = list(dict.fromkeys(column["values"]))
+    place = {text: i for i, text in enumerate(distinct)}
+    return {**column, "texts": distinct, "values": [place[text] for text in column["values"]]}
+
+
+def _estimate_table(summary: Summary) -> dict[str, Any]:
+    """Return every structure and metric with its interval and what is not in it."""
+    rows = summary.rows
+    several = len(summary.result.structures) > 1
+    columns: list[dict[str, Any]] = []
+    if several:
+        columns.append({"name": "structure", "values": [row.structure for row in rows]})
+    columns += [
+        {"name": "metric", "values": [row.metric.name for row in rows]},
+        {"name": "mean", "number": True, "values": [rounded(row.estimate.value) for row in rows]},
+        {"name": "low", "number": True, "values": [rounded(row.estimate.ci_low) for row in rows]},
+        {"name": "high", "number": True, "values": [rounded(row.estimate.ci_high) for row in rows]},
+        {"name": "unit", "values": ["" if row.metric.unit == "1" else row.metric.unit for row in rows]},
+        {"name": "n", "number": True, "values": [row.estimate.n for row in rows]},
+        {"name": "missed", "number": True, "values": [row.missed for row in rows]},
+        {"name": "spurious", "number": True, "values": [row.count(Status.SPURIOUS) for row in rows]},
+        {"name": "not measured", "number": True, "values": [row.unmeasured for row in rows]},
+        {"name": "left out", "values": [_left_out(row.estimate.excluded) for row in rows]},
+        {"name": "interval", "values": [_method(row.estimate) for row in rows]},
+    ]
+    return {"columns": [_packed(column) for column in columns], "rows": len(rows)}
+
+
+def _left_out(excluded: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in excluded.items() if count)
+
+
+def _method(estimate: Estimate) -> str:
+    if estimate.ci_low is None and estimate.ci_high is None:
+        return "none"
+    return METHODS[estimate.method].name if estimate.method in METHODS else estimate.method

@@ -1,0 +1,323 @@
+"""The figures of a result: which ones there are, what they show, and the words below them."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from segauge.evaluation import EvaluationResult
+from segauge.metrics.catalog import CATALOG
+from segauge.report import figures
+from segauge.report.figures import AgreementLimits, Curve, Interval, Point, Recall
+from segauge.report.lesions import SizeCounts
+from segauge.report.summary import Summary
+from segauge.scores import MetricInfo, Status
+from segauge.stats import Scale, SubgroupReport, estimate_groups, share
+from segauge.stats.missing import Resolved, resolve
+
+#: Above so many structures a row of density, box and points each would be a wall: then boxes only.
+MOST_RAINCLOUDS = 24
+#: Structures that get a curve or a Bland-Altman plot of their own.
+MOST_CURVES = 6
+MOST_AGREEMENTS = 6
+#: A metadata field with more groups than this is not drawn.
+MOST_GROUPS = 12
+MOST_GAPS = 10
+
+
+@dataclass(frozen=True)
+class Illustration:
+    """One figure: a key (also the name of its file), its title, the words below it, and how to make the chart."""
+
+    key: str
+    title: str
+    caption: str
+    make: Callable[[], Any]
+
+    @property
+    def section(self) -> str:
+        """The part of the report that it belongs to: what stands before the first dash of its key."""
+        return self.key.partition("-")[0]
+
+
+def axis_title(info: MetricInfo) -> str:
+    """Return the title of a metric's axis, with its unit."""
+    return info.name if info.unit in ("", "1") else f"{info.name} in {info.unit}"
+
+
+def scale_of_info(info: MetricInfo) -> Scale:
+    """Return the scale of a metric of a result."""
+    return Scale(info.direction == "higher", info.bounds, info.unit)
+
+
+def resolved_column(result: EvaluationResult, structure: str, info: MetricInfo) -> Resolved:
+    """Return the values of a structure with the result's policy applied to failures."""
+    return resolve(result.table, structure, info.key, scale=scale_of_info(info), policy=result.policy)
+
+
+def illustrations(summary: Summary, lesion_sizes: Mapping[str, SizeCounts] | None = None) -> Iterator[Illustration]:
+    """Yield all figures that the scores of a result allow, in the order of the report."""
+    yield from _overview(summary)
+    for info in summary.leading:
+        yield _distribution(summary, info)
+    yield from _tolerance_curve(summary)
+    yield from _agreements(summary)
+    for structure, counts in (lesion_sizes or {}).items():
+        yield _recall(structure, counts, summary.result.confidence)
+    yield from _subgroups(summary)
+
+
+def _overview(summary: Summary) -> Iterator[Illustration]:
+    if len(summary.result.structures) < 2:
+        return
+    info = summary.leading[0]
+    rows = [
+        Interval(
+            name,
+            (found := estimates[info.key]).value,
+            found.ci_low,
+            found.ci_high,
+            f"{found}  n = {found.n}" if found.value is not None else "no value",
+        )
+        for name, estimates in summary.by_structure.items()
+    ]
+    overall = summary.overall[info.key].value
+    level = f"{100 * summary.result.confidence:g}"
+    yield Illustration(
+        "overview",
+        f"{info.name} of every structure",
+        f"Mean with {level} % interval; the dashed line is the mean over all structures.",
+        lambda: figures.forest(rows, axis=axis_title(info), reference=overall, bounds=_finite_bounds(info)),
+    )
+
+
+def _finite_bounds(info: MetricInfo) -> tuple[float, float] | None:
+    return info.bounds if all(math.isfinite(end) for end in info.bounds) else None
+
+
+def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
+    result = summary.result
+    points = list(_points(result, info))
+    many = len(result.structures) > MOST_RAINCLOUDS
+    left_out = sum(summary.by_structure[name][info.key].n_excluded for name in result.structures)
+    words = "Box: quartiles and median; whiskers to the last value within 1.5 times the box. "
+    words += "Every dot is a case" if not many else "Dots are cases beyond the whiskers"
+    if len(result.table) > figures.MOST_POINTS:
+        words += " (of many, those at the two ends)"
+    words += "; a cross is a failure that counts as the worst value. " if any(p.failed for p in points) else ". "
+    if left_out:
+        words += f"{left_out} without a number are not drawn. "
+    words += "Point at a dot to see the case."
+
+    def make() -> Any:
+        bounds = _finite_bounds(info)
+        if many:
+            return figures.boxes(points, axis=axis_title(info), bounds=bounds, show_points=False)
+        return figures.raincloud(points, axis=axis_title(info), bounds=bounds)
+
+    return Illustration(f"distribution-{info.key}", info.name, words, make)
+
+
+def _points(result: EvaluationResult, info: MetricInfo) -> Iterator[Point]:
+    for j, structure in enumerate(result.structures):
+        column = resolved_column(result, structure, info)
+        for i, case in enumerate(result.table.cases):
+            value = float(column.values[i])
+            if math.isfinite(value):
+                status: Status = result.table.status[i, j]
+                yield Point(structure, value, case, failed=status.is_failure)
+
+
+def tolerances(result: EvaluationResult) -> dict[float, str]:
+    """Return the tolerances in mm at which a result has the NSD, with the metrics' keys."""
+    found = {float(match[1]): key for key in result.metric_names if (match := re.fullmatch(r"nsd@([0-9.]+)", key))}
+    return dict(sorted(found.items()))
+
+
+def _tolerance_curve(summary: Summary) -> Iterator[Illustration]:
+    known = tolerances(summary.result)
+    if len(known) < 3:
+        return
+    chosen = summary.result.structures
+    if len(chosen) > MOST_CURVES:
+        middle = list(known.values())[len(known) // 2]
+        chosen = sorted(chosen, key=lambda name: summary.by_structure[name][middle].value or 0.0)[: MOST_CURVES - 1]
+    estimates = {name: summary.by_structure[name] for name in chosen}
+    if len(chosen) < len(summary.result.structures):
+        estimates = {"all structures": summary.overall, **estimates}
+    series = {name: curve for name, found in estimates.items() if (curve := _curve(found, known)) is not None}
+    tolerance = summary.result.protocol.get("options", {}).get("nsd_tolerance_mm")
+    few = "" if len(chosen) == len(summary.result.structures) else " Shown are the weakest structures and the mean."
+    yield Illustration(
+        "tolerance-curve",
+        f"{CATALOG['nsd'].name} against the tolerance",
+        f"Share of the two surfaces that lie within the tolerance of each other; band: "
+        f"{100 * summary.result.confidence:g} % interval at each tolerance.{few}",
+        lambda: figures.curves(
+            series,
+            x_axis="tolerance in mm",
+            y_axis=CATALOG["nsd"].name,
+            marked=tolerance if isinstance(tolerance, (int, float)) else None,
+        ),
+    )
+
+
+def _curve(found: Mapping[str, Any], known: Mapping[float, str]) -> Curve | None:
+    estimates = [found[key] for key in known.values()]
+    if any(one.value is None for one in estimates):
+        return None
+    values = [one.value for one in estimates]
+    if any(one.ci_low is None for one in estimates):
+        return Curve(list(known), values)
+    return Curve(list(known), values, [one.ci_low for one in estimates], [one.ci_high for one in estimates])
+
+
+def volume_agreement(result: EvaluationResult) -> dict[str, AgreementLimits | None]:
+    """Return bias and limits of agreement of the volume in ml, by structure; {} where volumes were not measured."""
+    if not {"pred_volume", "gt_volume"} <= set(result.metric_names):
+        return {}
+    return {name: figures.agreement_limits(np.subtract(*_volumes(result, name)[:2])) for name in result.structures}
+
+
+def _volumes(result: EvaluationResult, structure: str) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return the volumes of the cases that have the structure in both masks."""
+    j = result.table.structures.index(structure)
+    both = np.array([status == Status.PRESENT for status in result.table.status[:, j]], dtype=bool)
+    pred, gt = (result.table.column(structure, key)[both] for key in ("pred_volume", "gt_volume"))
+    return pred, gt, tuple(case for case, chosen in zip(result.table.cases, both, strict=True) if chosen)
+
+
+def _agreements(summary: Summary) -> Iterator[Illustration]:
+    result = summary.result
+    limits = {name: found for name, found in volume_agreement(result).items() if found is not None}
+    info = next((info for info in result.metrics if info.key == "gt_volume"), None)
+    unit = info.unit if info else "ml"
+    for name in list(limits)[:MOST_AGREEMENTS]:
+        pred, gt, cases = _volumes(result, name)
+        yield Illustration(
+            f"agreement-{_slug(name)}",
+            f"Volume of {name}: prediction against ground truth",
+            f"Bland-Altman plot of {limits[name].n} cases where both masks hold the structure. Dashed: mean difference "
+            "and limits of agreement (1.96 SD) with their 95 % intervals.",
+            partial(figures.bland_altman, pred, gt, cases, unit=unit),
+        )
+
+
+def _recall(structure: str, counts: SizeCounts, level: float) -> Illustration:
+    rows = []
+    for label, found, total in counts.classes():
+        interval = share(found, total, level=level) if total > 1 else None
+        low, high = (None, None) if interval is None else (interval.ci_low, interval.ci_high)
+        rows.append(Recall(label, found, total, low, high))
+    return Illustration(
+        f"lesions-{_slug(structure)}",
+        f"Lesions of {structure} found, by size",
+        f"Share of the ground-truth lesions that were found, with {100 * level:g} % intervals (lesions taken as "
+        f"independent). {counts.words}",
+        lambda: figures.recall_by_size(rows),
+    )
+
+
+def case_means(result: EvaluationResult, info: MetricInfo) -> Any:
+    """Return per case the mean of a metric over its structures, failures counted by the policy; NaN without any."""
+    columns = np.column_stack([resolved_column(result, name, info).values for name in result.structures])
+    columns = np.where(np.isfinite(columns), columns, np.nan)
+    counts = np.isfinite(columns).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        return np.where(counts > 0, np.nansum(columns, axis=1) / np.maximum(counts, 1), np.nan)
+
+
+def grouping_keys(result: EvaluationResult) -> list[str]:
+    """Return the metadata fields that make groups worth drawing: 2 to 12 of them, with 2 cases at least somewhere."""
+    kept = []
+    for key in result.metadata_keys:
+        values = [_label(row.get(key)) for row in result.metadata.values()]
+        groups = {value for value in values if value is not None}
+        if 2 <= len(groups) <= MOST_GROUPS and len(values) > len(groups):
+            kept.append(key)
+    return kept
+
+
+def _label(value: object) -> str | None:
+    return None if value is None or str(value).strip() == "" else str(value)
+
+
+def subgroup_report(result: EvaluationResult, key: str, info: MetricInfo) -> SubgroupReport:
+    """Return the estimates of the groups of a metadata field, and the gaps between them."""
+    labels = [_label(result.metadata.get(case, {}).get(key)) for case in result.table.cases]
+    return estimate_groups(
+        case_means(result, info),
+        labels,
+        bounds=_finite_bounds(info),
+        higher_is_better=info.direction == "higher",
+        level=result.confidence,
+        n_resamples=result.n_resamples,
+        seed=result.seed,
+        name=f"{key}/{info.key}",
+    )
+
+
+def _subgroups(summary: Summary) -> Iterator[Illustration]:
+    result, info = summary.result, summary.leading[0]
+    over = "" if len(result.structures) == 1 else ", mean over the structures of each case"
+    for key in grouping_keys(result):
+        report = subgroup_report(result, key, info)
+        rows = [
+            Interval(
+                f"{key} = {group.name}",
+                None if group.estimate is None else group.estimate.value,
+                None if group.estimate is None else group.estimate.ci_low,
+                None if group.estimate is None else group.estimate.ci_high,
+                f"n = {group.n}, too few (at least {report.minimum})"
+                if group.estimate is None
+                else f"{group.estimate}  n = {group.n}",
+                emphasis=group.name == report.worst and len(report.groups) > 1,
+            )
+            for group in report.groups
+        ]
+        yield Illustration(
+            f"subgroups-{_slug(key)}",
+            f"{info.name} by {key}",
+            f"{100 * report.level:g} % intervals{over}. The group with the worst mean is marked.",
+            partial(figures.forest, rows, axis=axis_title(info), bounds=_finite_bounds(info)),
+        )
+        if report.gaps:
+            yield _gaps(key, info, report)
+
+
+def _gaps(key: str, info: MetricInfo, report: SubgroupReport) -> Illustration:
+    shown = sorted(report.gaps, key=lambda gap: -abs(gap.delta))[:MOST_GAPS]
+    rows = [
+        Interval(
+            f"{gap.a} \N{MINUS SIGN} {gap.b}",
+            gap.delta,
+            gap.ci_low,
+            gap.ci_high,
+            f"{gap.delta:+.3f}  p = {gap.p_value:.3f}" if gap.p_value >= 0.001 else f"{gap.delta:+.3f}  p < 0.001",
+            emphasis=gap.p_value < 1 - report.level,
+        )
+        for gap in shown
+    ]
+    more = f" The {len(shown)} largest of {len(report.gaps)} are shown." if len(shown) < len(report.gaps) else ""
+    return Illustration(
+        f"subgroups-{_slug(key)}-gaps",
+        f"Gaps between groups of {key}",
+        f"Difference of the groups' means; intervals and p-values hold for all pairs of groups together. Gaps that "
+        f"are significant are marked.{more}",
+        lambda: figures.forest(rows, axis=f"difference of {axis_title(info)}", reference=0.0),
+    )
+
+
+def _slug(text: str) -> str:
+    """Return a name for a file or an id: letters, digits and dashes only, never empty."""
+    plain = re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")[:48]
+    if plain == text.lower().replace(" ", "-"):
+        return plain
+    return f"{plain}-{hashlib.blake2b(text.encode('utf-8', 'replace'), digest_size=3).hexdigest()}".strip("-")

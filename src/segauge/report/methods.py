@@ -1,0 +1,136 @@
+"""The protocol of a result as a table, and as a paragraph for a methods section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from segauge.metrics.catalog import CATALOG
+from segauge.report.references import Reference, references_for
+from segauge.report.summary import Summary
+from segauge.stats import METHODS
+
+
+def paragraph(summary: Summary) -> str:
+    """Return how the numbers were made, as a methods section would say it."""
+    result = summary.result
+    versions = result.protocol.get("versions", {})
+    options = result.protocol.get("options", {})
+    release = f" {versions['segauge']}" if "segauge" in versions else ""
+    names = _listed([_lower_first(info.name) for info in result.metrics if "@" not in info.key])
+    sentences = [
+        f"Predictions were compared with the ground truth with segauge{release}.",
+        f"We report {names}." if names else "",
+        _surface_words(options) if any(info.needs == "surface" for info in result.metrics) else "",
+        _tolerance_words(options) if any(info.key == "nsd" for info in result.metrics) else "",
+        _geometry_words(options),
+        _failure_words(summary),
+        _interval_words(summary),
+    ]
+    return " ".join(sentence for sentence in sentences if sentence)
+
+
+def _lower_first(name: str) -> str:
+    """Return a name as it stands within a sentence; acronyms and proper names (Dice, IoU) keep their capitals."""
+    first = name.split(" ", 1)[0]
+    return name if not first[1:].islower() or first in ("Dice", "Hausdorff") else name[0].lower() + name[1:]
+
+
+def _listed(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+
+
+def _surface_words(options: Mapping[str, Any]) -> str:
+    surface = options.get("surface", "marching-cubes")
+    made = "marching-cubes surfaces" if surface == "marching-cubes" else "the outer faces of the voxels"
+    percentiles = (
+        "the larger of the two directions" if options.get("hd", "directed") == "directed" else "both directions pooled"
+    )
+    return (
+        f"Distances were measured between {made}, weighted by area, with the voxel size of the files; Hausdorff "
+        f"percentiles are those of {percentiles}."
+    )
+
+
+def _tolerance_words(options: Mapping[str, Any]) -> str:
+    tolerance = options.get("nsd_tolerance_mm")
+    if isinstance(tolerance, Mapping):
+        each = ", ".join(f"{name} {value:g} mm" for name, value in tolerance.items())
+        return f"The tolerance of the {_lower_first(CATALOG['nsd'].name)} was {each}."
+    return (
+        "" if tolerance is None else f"The tolerance of the {_lower_first(CATALOG['nsd'].name)} was {tolerance:g} mm."
+    )
+
+
+def _geometry_words(options: Mapping[str, Any]) -> str:
+    if options.get("trust_array"):
+        return "Images were compared voxel by voxel, whatever their headers said."
+    if options.get("resample"):
+        return f"Predictions on another grid were resampled to the ground truth's ({options['resample']} neighbour)."
+    return "Pairs whose grids differ by more than flips or the order of axes were refused, not resampled."
+
+
+def _failure_words(summary: Summary) -> str:
+    policy = summary.result.policy
+    failed = {
+        "auto": "A missed, spurious, missing or unreadable structure counts as 0 on scales from 0 to 1; for distances, "
+        "which have no worst value, such cases are left out of the mean and their number is given",
+        "worst": "A failed case counts as the worst value of the scale",
+        "penalty": "A failed case counts as a penalty where the scale has no worst value, otherwise as the worst value",
+        "last": "A failed case has no value and ranks behind all others",
+        "exclude": "Failed cases were left out, and counted",
+    }[policy.failed]
+    absent = (
+        "structures that neither mask holds were left out"
+        if policy.absent == "exclude"
+        else "structures that neither mask holds count as perfect"
+    )
+    return f"{failed}; {absent}."
+
+
+def _interval_words(summary: Summary) -> str:
+    if not summary.interval_methods:
+        return "There are too few cases for intervals."
+    names = _listed([METHODS[key].name if key in METHODS else key for key in summary.interval_methods])
+    result = summary.result
+    random = any(METHODS[key].is_random for key in summary.interval_methods if key in METHODS)
+    drawn = f" ({result.n_resamples} resamples of cases, seed {result.seed})" if random else ""
+    return (
+        f"Values are means over cases with {100 * result.confidence:g} % intervals ({names}{drawn}); they speak of "
+        "these predictions on the population that the cases were drawn from."
+    )
+
+
+def citations(summary: Summary) -> tuple[Reference, ...]:
+    """Return what to cite beside segauge."""
+    agreement = ["bland1999"] if {"pred_volume", "gt_volume"} <= set(summary.result.metric_names) else []
+    return references_for(summary.result.metrics, summary.interval_methods, others=agreement)
+
+
+def protocol_rows(protocol: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the protocol as names and values; the files have a table of their own."""
+    for section, content in protocol.items():
+        if section == "files":
+            continue
+        if not isinstance(content, Mapping):
+            yield section, str(content)
+            continue
+        for name, value in content.items():
+            yield f"{section}.{name}", _value_text(value)
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_value_text(part)}" for key, part in value.items())
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(_value_text, value))
+    return "not set" if value is None else str(value)
+
+
+def file_rows(protocol: Mapping[str, Any]) -> list[tuple[str, str, str, str, str]]:
+    """Return per case the names and hashes of its files: case, prediction, its SHA-256, ground truth, its SHA-256."""
+    rows = []
+    for case, sides in protocol.get("files", {}).items():
+        pred, gt = sides["pred"], sides["gt"]
+        rows.append((case, pred["name"], pred["sha256"] or "", gt["name"], gt["sha256"] or ""))
+    return rows

@@ -1,0 +1,119 @@
+"""Tables of a result as plain rows of text, which Markdown, LaTeX, CSV and notebooks write each in their own way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from segauge.errors import UnknownMetric
+from segauge.report.summary import Summary
+from segauge.scores import MetricInfo, Status
+
+
+@dataclass(frozen=True)
+class Column:
+    """Title of a column, and whether it holds numbers (which are set to the right)."""
+
+    title: str
+    is_number: bool = False
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table of texts, with the words that belong below it."""
+
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[str, ...], ...]
+    caption: str = ""
+
+
+def chosen_metrics(summary: Summary, metrics: Iterable[str] | None) -> tuple[MetricInfo, ...]:
+    """Return the metrics of a table: those named, or the leading ones."""
+    if metrics is None:
+        return summary.leading
+    known = {info.key: info for info in summary.result.metrics}
+    keys = [metrics] if isinstance(metrics, str) else list(metrics)
+    unknown = [key for key in keys if key not in known]
+    if unknown:
+        raise UnknownMetric(f"The result has no metric {unknown[0]!r}; it has {', '.join(known)}.")
+    return tuple(known[key] for key in keys)
+
+
+def result_table(summary: Summary, metrics: Iterable[str] | None = None) -> TextTable:
+    """Return one row per structure: mean and interval of each metric, n, and how many were missed and spurious."""
+    chosen = chosen_metrics(summary, metrics)
+    result = summary.result
+    columns = [Column("structure"), *(Column(_title(info), True) for info in chosen), Column("n", True)]
+    extra = _statuses(summary)
+    columns += [Column(status.value, True) for status in extra]
+    rows = []
+    for name in result.structures:
+        found = summary.by_structure[name]
+        counts = result.table.status_counts(name)
+        first = found[chosen[0].key].n
+        cells = [_cell(str(found[info.key]), found[info.key].n, first, info.unit) for info in chosen]
+        rows.append((name, *cells, str(first), *(str(counts.get(status, 0)) for status in extra)))
+    return TextTable(tuple(columns), tuple(rows), _caption(summary))
+
+
+def _title(info: MetricInfo) -> str:
+    return info.name if info.unit in ("", "1", "count") else f"{info.name} ({info.unit})"
+
+
+def _cell(text: str, n: int, usual: int, unit: str) -> str:
+    """Return the estimate without its unit (the title has it), with its own n where that is not the column's."""
+    bare = text.removesuffix(f" {unit}")
+    return bare if n == usual else f"{bare} (n = {n})"
+
+
+def _statuses(summary: Summary) -> list[Status]:
+    """Return the statuses that deserve a column: missed and spurious always, the others where they occur."""
+    table = summary.result.table
+    found = {status for name in table.structures for status in table.status_counts(name)}
+    always = {Status.MISSED, Status.SPURIOUS}
+    return [status for status in Status if status in always | (found - {Status.PRESENT})]
+
+
+def _caption(summary: Summary) -> str:
+    level = f"{100 * summary.result.confidence:g} %"
+    methods = "; ".join(line.rstrip(".") for line in summary.methods() if line.startswith(level))
+    intervals = f" with {level} intervals in brackets ({methods})" if methods else ""
+    return f"Means over {summary.n_cases} cases{intervals}. Cases without a number: {summary.result.policy}."
+
+
+def estimate_table(summary: Summary) -> TextTable:
+    """Return one row per structure and metric, every number in a cell of its own."""
+    titles = ("structure", "metric", "mean", "low", "high", "unit", "n", "missed", "spurious", "not measured", "method")
+    numbers = {"mean", "low", "high", "n", "missed", "spurious", "not measured"}
+    rows = tuple(
+        (
+            row.structure,
+            row.metric.key,
+            _number(row.estimate.value),
+            _number(row.estimate.ci_low),
+            _number(row.estimate.ci_high),
+            row.metric.unit,
+            str(row.estimate.n),
+            str(row.missed),
+            str(row.count(Status.SPURIOUS)),
+            str(row.unmeasured),
+            row.estimate.method,
+        )
+        for row in summary.rows
+    )
+    return TextTable(tuple(Column(title, title in numbers) for title in titles), rows, _caption(summary))
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"
+
+
+def flat(text: str) -> str:
+    """Return text on one line, without control characters."""
+    return " ".join("".join(c if c.isprintable() or c == " " else " " for c in text).split())
+
+
+def widths(table: TextTable) -> Sequence[int]:
+    """Return the longest text of each column."""
+    titles = [column.title for column in table.columns]
+    return [max(len(row[i]) for row in (titles, *table.rows)) for i in range(len(titles))]
