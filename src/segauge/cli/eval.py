@@ -14,14 +14,18 @@ from segauge.errors import InvalidInput, UnknownStructure
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
-from segauge.io.layouts.pairs import Pairing
+from segauge.io.layouts.pairs import Pairing, image_files
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
+from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.scores import Status
 
 if TYPE_CHECKING:
     from segauge.evaluation import Case, EvaluationResult
 
+#: Metrics of lesions that belong to the usual ones, and the tolerances in mm of the curve in a report.
+DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
+CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
 #: What the table in the terminal shows of the metrics.
 _SHOWN = ("dice", "nsd", "hd95", "assd", "det_f1")
 
@@ -58,6 +62,9 @@ def add_parser(subparsers: Any) -> None:
     outputs.add_argument("--csv", type=Path, metavar="FILE", help="one row per case and structure")
     outputs.add_argument("--summary-json", type=Path, metavar="FILE", help="nnU-Net's summary.json, with all metrics")
     outputs.add_argument("--metrics-json", type=Path, metavar="FILE", help="metrics.json for Grand Challenge")
+    outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
+    outputs.add_argument("--images", type=Path, metavar="FOLDER", help="images below the outlines in the report")
+    outputs.add_argument("--title", help="title of the report")
     parser.set_defaults(run=run)
 
 
@@ -89,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
         return 1
     _print(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
+    if args.report is not None:
+        result.to_html(args.report, cases=cases, images=_images(args.images), title=args.title)
     return _exit_code(result)
 
 
@@ -106,7 +115,7 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
         n_resamples=args.resamples,
         seed=args.seed,
         structures=_structures(pairing, args),
-        metrics=_metrics(args.metrics),
+        metrics=_with_curve(_metrics(args.metrics), args),
         surface=args.surface,
         hd=args.hd,
         ignore=args.ignore,
@@ -158,6 +167,22 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
         name = part if part in declared.structures else f"label {part}"
         chosen[name] = declared.structures.get(part) or (int(part),)
     return Labeling(chosen, declared.ignore)
+
+
+def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> str | list[str] | None:
+    """Return the metrics; for a report with its usual ones also the NSD at the tolerances of its curve."""
+    if args.report is None or metrics is not None:
+        return metrics
+    detection = () if args.no_detection else DETECTION_METRICS
+    return [*DEFAULT_METRICS, *detection, *(f"nsd@{tolerance:g}" for tolerance in CURVE_TOLERANCES_MM)]
+
+
+def _images(folder: Path | None) -> dict[str, Path] | None:
+    """Return the images by case id; the channel of nnU-Net's names (_0000) is no part of the id."""
+    if folder is None:
+        return None
+    found = image_files(folder)
+    return {**{name.removesuffix("_0000"): path for name, path in found.items()}, **found}
 
 
 def _metrics(text: str | None) -> str | list[str] | None:

@@ -19,7 +19,9 @@ from segauge.errors import MissingExtra
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
 from segauge.report import figures
+from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
+from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
 from segauge.report.summary import (
     Summary,
@@ -83,9 +85,11 @@ def report_text(
     worst: int = 8,
 ) -> str:
     """Return the report as the text of an HTML file; arguments as in `write_report`."""
-    del cases, images, worst
     summary = Summary(result)
-    pictures = [Picture.of(one) for one in illustrations(summary)]
+    known = None if cases is None else list(cases)
+    shown = gallery(result, known, summary.leading, images=images, most=worst) if known and worst > 0 else []
+    sizes = lesion_sizes(result, known) if known else {}
+    pictures = [Picture.of(one) for one in illustrations(summary, sizes)]
     leading = summary.leading[0]
     return page(
         "report.html.j2",
@@ -98,11 +102,17 @@ def report_text(
         paragraph=paragraph(summary),
         references=citations(summary),
         glossary=glossary(result.metrics),
-        gallery=[],
+        gallery=shown,
         protocol=list(protocol_rows(result.protocol)),
         files=file_rows(result.protocol),
-        data={"estimates": _estimate_table(summary), "cases": _case_table(result)},
+        data={"estimates": _estimate_table(summary), "cases": _case_table(result), **_surfaces(shown)},
     )
+
+
+def _surfaces(items: Sequence[GalleryItem]) -> dict[str, Any]:
+    """Return the surfaces of the gallery by their number; nothing where there are none."""
+    found = {str(i): item.surface.packed(item.largest_mm) for i, item in enumerate(items) if item.surface is not None}
+    return {"surfaces": found} if found else {}
 
 
 def _by_section(pictures: Sequence[Picture]) -> dict[str, list[Picture]]:

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from segauge.metrics.detection import SIZE_EDGES_ML, SizeBin
+from segauge.errors import SegaugeError
+from segauge.evaluation import Case, EvaluationResult
+from segauge.metrics.detection import SizeBin, detection_scores
+from segauge.report.pairs import box_of, read_pair
+from segauge.scores import Status
+
+#: Metrics that say that somebody asked for lesions.
+_LESION_METRICS = ("det_f1", "det_recall", "lesion_f1", "lesion_recall", "pq")
+#: Lesions per case from which a structure is taken to consist of lesions: an organ has one part per case, or two.
+FEWEST_PER_CASE = 1.2
 
 
 @dataclass(frozen=True)
@@ -41,4 +51,45 @@ class SizeCounts:
             yield name, one.found, one.lesions
 
 
-__all__ = ["SIZE_EDGES_ML", "SizeCounts"]
+def lesion_sizes(result: EvaluationResult, cases: Iterable[Case]) -> dict[str, SizeCounts]:
+    """Return the lesions of each structure by size; {} where nobody asked for lesions or no structure has them.
+
+    Files are read again. A missing prediction finds nothing; a case that cannot be read any more is left out and
+    counted in the words.
+    """
+    if not any(key in result.metric_names for key in _LESION_METRICS):
+        return {}
+    options = result.protocol.get("options", {})
+    counted: dict[str, list[tuple[SizeBin, ...]]] = {name: [] for name in result.structures}
+    unread = 0
+    for case in cases:
+        try:
+            _count(case, result, options, counted)
+        except SegaugeError:
+            unread += 1
+    iou = options.get("detection_iou", 0.1)
+    words = f"A lesion counts as found from an IoU of {iou:g}."
+    words += f" Without {unread} cases that have no prediction or could not be read." if unread else ""
+    found = {name: SizeCounts.of(parts, words) for name, parts in counted.items() if parts}
+    return {name: counts for name, counts in found.items() if counts.total >= FEWEST_PER_CASE * len(counted[name])}
+
+
+def _count(
+    case: Case,
+    result: EvaluationResult,
+    options: Mapping[str, Any],
+    counted: dict[str, list[tuple[SizeBin, ...]]],
+) -> None:
+    """Add the lesions of a case to the counts."""
+    row = result.table.cases.index(case.case_id) if case.case_id in result.table.cases else None
+    pair = read_pair(case, options)
+    if pair.gt.grid.ndim != 3:
+        return
+    for j, name in enumerate(result.structures):
+        status = None if row is None else result.table.status[row, j]
+        if name not in pair.structures or status not in (Status.PRESENT, Status.MISSED):
+            continue
+        pred, gt = pair.masks(name)
+        box = box_of(pred | gt)
+        scores = detection_scores(pred[box], gt[box], options.get("detection_iou", 0.1), spacing=pair.upright.spacing)
+        counted[name].append(scores.recall_by_size())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -210,9 +210,17 @@ def count_text(estimate: Estimate) -> str:
     """Return over how many the value is, what failed and what is left out: "n = 20; without 1 missed"."""
     together = "" if estimate.n_clusters is None else f" in {estimate.n_clusters} cases"
     parts = [f"n = {estimate.n}{together}"]
-    parts += [f"{count} {reason}, counted at the worst value" for reason, count in estimate.failed.items() if count]
-    parts += [f"without {count} {reason}" for reason, count in estimate.excluded.items() if count]
+    failed = {reason: count for reason, count in estimate.failed.items() if count}
+    if failed:
+        parts.append(f"{_by_reason(failed)} counted at the worst value")
+    left_out = {reason: count for reason, count in estimate.excluded.items() if count}
+    if left_out:
+        parts.append(f"without {_by_reason(left_out)}")
     return "; ".join(parts)
+
+
+def _by_reason(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {reason}" for reason, count in counts.items())
 
 
 def estimate_words(estimate: Estimate) -> str:
@@ -236,8 +244,13 @@ class NotableCase:
     reason: str
 
 
-def worst_cases(result: EvaluationResult, info: MetricInfo, most: int = 12) -> list[NotableCase]:
-    """Return the worst structures of cases by a metric: failures first, then the worst numbers."""
+def worst_cases(
+    result: EvaluationResult, info: MetricInfo, most: int = 12, *, among: Collection[Status] = tuple(Status)
+) -> list[NotableCase]:
+    """Return the worst structures of cases by a metric: failures first, then the worst numbers.
+
+    `among` says which statuses count.
+    """
     table = result.table
     column = table.metrics.index(info.key)
     sign = -1.0 if info.direction == "lower" else 1.0
@@ -245,7 +258,8 @@ def worst_cases(result: EvaluationResult, info: MetricInfo, most: int = 12) -> l
     for i in range(len(table.cases)):
         for j in range(len(table.structures)):
             status, value = table.status[i, j], float(table.values[i, j, column])
-            if status == Status.ABSENT or (status == Status.PRESENT and math.isnan(value)):
+            nothing = status == Status.ABSENT or (status == Status.PRESENT and math.isnan(value))
+            if nothing or status not in among:
                 continue
             ranked.append((-math.inf if status.is_failure else sign * value, i, j))
     ranked.sort()

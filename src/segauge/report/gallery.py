@@ -1,0 +1,147 @@
+"""The gallery of the worst cases: pictures, a 3-D view and the kind of failure, made from the files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import SegaugeError
+from segauge.evaluation import Case, EvaluationResult
+from segauge.io import read_labels
+from segauge.labelmap import LabelMap
+from segauge.placement import place
+from segauge.report.failures import Diagnosis, diagnose
+from segauge.report.pairs import CasePair, read_pair
+from segauge.report.slices import Plane, planes
+from segauge.report.summary import NotableCase, worst_cases
+from segauge.report.surfaces import Surface, surface_of
+from segauge.scores import MetricInfo, Status
+
+ImageSource = str | os.PathLike[str] | npt.NDArray[Any]
+
+#: Structures of one case in the gallery; a case that fails altogether shall not fill it.
+MOST_PER_CASE = 2
+
+
+@dataclass(frozen=True, eq=False)
+class GalleryItem:
+    """One structure of one case: what happened, its slices, and its surface; or why there are no pictures."""
+
+    case: str
+    structure: str
+    reason: str
+    scores: tuple[tuple[str, str], ...]
+    diagnosis: Diagnosis | None = None
+    planes: tuple[Plane, ...] = ()
+    surface: Surface | None = None
+    surface_words: str = ""
+    largest_mm: float = 0.0
+    remark: str = ""
+
+
+def gallery(
+    result: EvaluationResult,
+    cases: Iterable[Case],
+    leading: tuple[MetricInfo, ...],
+    *,
+    images: Mapping[str, ImageSource] | None = None,
+    most: int = 8,
+) -> list[GalleryItem]:
+    """Return the worst structures of cases with their pictures; a case that cannot be read again says so."""
+    chosen = _chosen(result, leading[0], most)
+    wanted = {one.case for one in chosen}
+    known = {case.case_id: case for case in cases if case.case_id in wanted}
+    options = result.protocol.get("options", {})
+    items: list[GalleryItem] = []
+    for case_id in dict.fromkeys(one.case for one in chosen):
+        pair, trouble = _read(known.get(case_id), options)
+        image, remark = _image(pair, (images or {}).get(case_id))
+        for one in (one for one in chosen if one.case == case_id):
+            scores = _scores(result, one, leading)
+            if pair is None:
+                items.append(GalleryItem(one.case, one.structure, one.reason, scores, remark=trouble))
+            else:
+                items.append(_item(pair, one, scores, image, remark))
+    order = {(one.case, one.structure): i for i, one in enumerate(chosen)}
+    return sorted(items, key=lambda item: order[item.case, item.structure])
+
+
+def _chosen(result: EvaluationResult, info: MetricInfo, most: int) -> list[NotableCase]:
+    """Return what to draw: structures missed or invented fill at most half of the gallery, the worst others follow."""
+    failed = _few_per_case(worst_cases(result, info, 8 * most, among=(Status.MISSED, Status.SPURIOUS)))
+    present = _few_per_case(worst_cases(result, info, 8 * most, among=(Status.PRESENT,)))
+    room = max(most // 2, most - len(present))
+    return [*failed[:room], *present][:most]
+
+
+def _few_per_case(found: Iterable[NotableCase]) -> list[NotableCase]:
+    kept: list[NotableCase] = []
+    for one in found:
+        if sum(other.case == one.case for other in kept) < MOST_PER_CASE:
+            kept.append(one)
+    return kept
+
+
+def _read(case: Case | None, options: Mapping[str, Any]) -> tuple[CasePair | None, str]:
+    if case is None:
+        return None, "no pictures: this case was not among those given to the report"
+    try:
+        return read_pair(case, options), ""
+    except SegaugeError as error:
+        return None, f"no pictures: {error}"
+
+
+def _image(pair: CasePair | None, source: ImageSource | None) -> tuple[npt.NDArray[Any] | None, str]:
+    """Return the image of a case, upright on the grid of its masks, or why it cannot be drawn."""
+    if pair is None or source is None:
+        return None, ""
+    if isinstance(source, np.ndarray):
+        if source.shape != pair.gt.grid.shape:
+            return None, f"the image has the shape {source.shape}, the masks {pair.gt.grid.shape}; it is not drawn"
+        return pair.upright.turned(source), ""
+    try:
+        # Images of whole numbers (CT, most MR) are read as label maps are; others are not drawn.
+        labels = read_labels(source).labels
+        placed = place(LabelMap(labels.layers, labels.grid, source="image"), pair.gt)
+        return pair.upright.turned(placed.pred.layers[0]), ""
+    except SegaugeError as error:
+        return None, f"the image is not drawn: {error}"
+
+
+def _scores(result: EvaluationResult, one: NotableCase, leading: tuple[MetricInfo, ...]) -> tuple[tuple[str, str], ...]:
+    found = []
+    for info in leading:
+        score = result.table[one.case, one.structure, info.key]
+        unit = "" if info.unit in ("", "1", "count") else f" {info.unit}"
+        found.append((info.name, f"{score.value:.3g}{unit}" if score.value is not None else "no number"))
+    return tuple(found)
+
+
+def _item(
+    pair: CasePair,
+    one: NotableCase,
+    scores: tuple[tuple[str, str], ...],
+    image: npt.NDArray[Any] | None,
+    remark: str,
+) -> GalleryItem:
+    pred, gt = pair.masks(one.structure)
+    shown, other, words = (pred, gt, "prediction") if pred.any() else (gt, pred, "ground truth, nothing was predicted")
+    surface = surface_of(shown, other, pair.upright.spacing) if shown.any() and shown.shape[2] > 1 else None
+    largest = float(surface.distances.max()) if surface is not None else 0.0
+    return GalleryItem(
+        one.case,
+        one.structure,
+        one.reason,
+        scores,
+        diagnose(pair, one.structure),
+        tuple(planes(pred, gt, pair.upright.spacing, image=image, oriented=pair.gt.in_space)),
+        surface,
+        words,
+        largest,
+        remark,
+    )

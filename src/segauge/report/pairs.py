@@ -1,0 +1,141 @@
+"""The files of a case read again for its pictures: both masks on one grid, upright, as they were measured."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.evaluation import Case
+from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
+from segauge.io import Limits, read_labels
+from segauge.labelmap import LabelMap
+from segauge.placement import place
+
+Bools = npt.NDArray[np.bool_]
+
+_POSITIVE = {"R": 0, "A": 1, "S": 2}
+_NEGATIVE = {"L": 0, "P": 1, "I": 2}
+
+
+@dataclass(frozen=True)
+class Upright:
+    """How an array is turned so that its axes point right, front and up; 2-D images get a third axis of one slice."""
+
+    axes: tuple[int, ...]
+    flips: tuple[bool, ...]
+    spacing: tuple[float, float, float]
+
+    @classmethod
+    def of(cls, labels: LabelMap) -> Upright:
+        """Return the turn for the grid of a label map."""
+        grid = labels.grid
+        world = [_POSITIVE.get(letter, _NEGATIVE.get(letter, 0)) for letter in grid.orientation]
+        axes = tuple(sorted(range(grid.ndim), key=lambda axis: world[axis]))
+        flips = tuple(grid.orientation[axis] in _NEGATIVE for axis in axes)
+        edges = [grid.spacing[axis] for axis in axes] + [1.0] * (3 - grid.ndim)
+        return cls(axes, flips, (edges[0], edges[1], edges[2]))
+
+    def turned(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """Return the array so turned, without a copy."""
+        moved = array.transpose(self.axes)[tuple(slice(None, None, -1 if flip else 1) for flip in self.flips)]
+        return moved if moved.ndim == 3 else moved[..., None]
+
+
+@dataclass(frozen=True, eq=False)
+class CasePair:
+    """Both label maps of a case on one grid, and which labels make which structure in each."""
+
+    case_id: str
+    pred: LabelMap
+    gt: LabelMap
+    labels: LabelPair
+
+    @cached_property
+    def upright(self) -> Upright:
+        """The turn that makes both stand upright."""
+        return Upright.of(self.gt)
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """Names of the structures of either file."""
+        return tuple(self.labels.gt)
+
+    def masks(self, structure: str) -> tuple[Bools, Bools]:
+        """Return the predicted and the ground-truth mask of a structure, upright."""
+        pred = self.pred.mask(self.labels.pred[structure]).array
+        gt = self.gt.mask(self.labels.gt[structure]).array
+        return self.upright.turned(pred), self.upright.turned(gt)
+
+    def shares_inside(self, where: Bools, side: str) -> dict[str, float]:
+        """Return, of the upright voxels `where`, the share that each structure of one side ("pred", "gt") covers."""
+        labels, found = (self.pred, self.labels.pred) if side == "pred" else (self.gt, self.labels.gt)
+        total = int(np.count_nonzero(where))
+        if not total:
+            return {}
+        inside = [self.upright.turned(layer)[where] for layer in labels.layers]
+        shares = {}
+        for name, values in found.items():
+            covered = np.zeros(total, dtype=bool)
+            for layer in inside:
+                covered |= np.isin(layer, values)
+            shares[name] = float(np.count_nonzero(covered)) / total
+        return shares
+
+
+def read_pair(case: Case, options: Mapping[str, Any]) -> CasePair:
+    """Read a case as it was measured; `options` are those of the result's protocol.
+
+    Raises:
+        SegaugeError: if a file cannot be read any more, or the grids cannot be compared.
+
+    """
+    if case.pred is None:
+        raise InvalidInput("There is no prediction for this case.")
+    reading: dict[str, Any] = {
+        "threshold": options.get("threshold"),
+        "any_frame_of_reference": bool(options.get("any_frame_of_reference", False)),
+        "limits": Limits(max_voxels=options.get("max_voxels", Limits().max_voxels)),
+    }
+    spacing = {side: None if isinstance(getattr(case, side), LabelMap) else case.spacing for side in ("pred", "gt")}
+    gt = read_labels(case.gt, spacing=spacing["gt"], **reading)
+    reference = gt.labels if gt.labels.in_space else None
+    pred = read_labels(case.pred, spacing=spacing["pred"], reference=reference, **reading)
+    placed = place(
+        pred.labels,
+        gt.labels,
+        resample=options.get("resample"),
+        trust_array=bool(options.get("trust_array", False)),
+        any_frame_of_reference=reading["any_frame_of_reference"],
+    )
+    labels = label_pair(
+        spec_from(options),
+        Side(gt, gt.labels.labels()),
+        Side(pred, pred.labels.labels()),
+        options.get("segment_number", 1),
+    )
+    return CasePair(case.case_id, placed.pred, placed.gt, labels)
+
+
+def spec_from(options: Mapping[str, Any]) -> StructureSpec:
+    """Return which structures were measured, from the options of a protocol."""
+    named, ignore = options.get("structures", "foreground"), options.get("ignore")
+    if isinstance(named, Mapping):
+        return StructureSpec("named", {name: tuple(parts) for name, parts in named.items()}, ignore)
+    return StructureSpec("all" if named == "all" else "foreground", ignore=ignore)
+
+
+def box_of(mask: Bools, margin: tuple[int, int, int] = (0, 0, 0)) -> tuple[slice, slice, slice]:
+    """Return the smallest box that holds a mask, with a margin in voxels; the whole array for an empty mask."""
+    slices = []
+    for axis in range(3):
+        hit = np.flatnonzero(mask.any(axis=tuple(other for other in range(3) if other != axis)))
+        if not hit.size:
+            return (slice(0, mask.shape[0]), slice(0, mask.shape[1]), slice(0, mask.shape[2]))
+        slices.append(slice(max(int(hit[0]) - margin[axis], 0), min(int(hit[-1]) + 1 + margin[axis], mask.shape[axis])))
+    return (slices[0], slices[1], slices[2])

@@ -1,0 +1,188 @@
+"""The report in a browser: it opens from disk without network, answers to pointer and keyboard, and stays inert."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.report.examples import HOSTILE, phantom_result, synthetic
+
+DESKTOP = {"viewport": {"width": 1200, "height": 900}}
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory, browser):
+    return synthetic(40).to_html(tmp_path_factory.mktemp("report") / "report.html")
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory, browser):
+    cases, result = phantom_result()
+    return result.to_html(tmp_path_factory.mktemp("report") / "report.html", cases=cases)
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory, browser):
+    found = synthetic(len(HOSTILE), HOSTILE[:6], cases=HOSTILE, curve=False)
+    metadata = {case: {HOSTILE[0]: HOSTILE[i % 3]} for i, case in enumerate(HOSTILE)}
+    found = replace(found, metadata=metadata, notes={HOSTILE[1]: (HOSTILE[0],)}, warnings=HOSTILE)
+    return found.to_html(tmp_path_factory.mktemp("report") / "report.html", title=HOSTILE[1])
+
+
+@pytest.mark.parametrize("name", ["plain", "pictured", "hostile"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_opens_offline_without_a_complaint(name, scheme, request, visit):
+    path = request.getfixturevalue(name)
+    opened = visit(path, color_scheme=scheme, **DESKTOP)
+    opened.page.mouse.wheel(0, 20000)
+    opened.page.wait_for_timeout(200)
+    assert opened.complaints == []
+    assert [url for url in opened.requests if not url.startswith(("file:", "data:image/png"))] == []
+    ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 28)")
+
+
+def test_columns_are_sorted_and_rows_are_filtered(plain, visit):
+    page = visit(plain, **DESKTOP).page
+    table = page.locator("[data-table=cases]")
+
+    def column(number):
+        return [float(text) for text in table.locator(f"tbody td:nth-child({number})").all_inner_texts() if text]
+
+    header = table.locator("thead button", has_text=re.compile("^dice$"))
+    header.click()
+    assert header.locator("xpath=..").get_attribute("aria-sort") == "ascending"
+    ascending = column(4)
+    assert ascending == sorted(ascending)
+    header.click()
+    descending = column(4)
+    assert descending == sorted(descending, reverse=True)
+    assert descending[0] > ascending[0]
+    table.locator("input").fill("case_0007 pancreas")
+    assert table.locator("tbody tr").count() == 1
+    assert table.locator(".count").inner_text() == "1 of 120 rows"
+    table.locator("input").fill("no such case")
+    assert table.locator("tbody tr").count() == 0
+
+
+def test_pages_of_a_table_turn(plain, visit):
+    page = visit(plain, **DESKTOP).page
+    table = page.locator("[data-table=cases]")
+    first = table.locator("tbody th").first.inner_text()
+    table.get_by_role("button", name="Next").click()
+    assert table.locator("tbody th").first.inner_text() != first
+    assert "page 2" in table.locator(".pages").inner_text()
+    table.get_by_role("button", name="Previous").click()
+    assert table.locator("tbody th").first.inner_text() == first
+
+
+def test_a_number_that_is_not_there_stays_last(plain, visit):
+    page = visit(plain, **DESKTOP).page
+    table = page.locator("[data-table=cases]")
+    header = table.locator("thead button", has_text=re.compile("^dice$"))
+    for _ in range(2):
+        header.click()
+        assert table.locator("tbody tr").first.locator("td:nth-child(4)").inner_text() != ""
+
+
+def test_pointing_at_a_dot_names_the_case(plain, visit):
+    page = visit(plain, **DESKTOP).page
+    dot = page.locator("#distribution-dice svg [role=img][aria-label^='case_']").first
+    label = dot.get_attribute("aria-label")
+    dot.scroll_into_view_if_needed()
+    box = dot.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    tip = page.locator("#tip")
+    assert tip.is_visible()
+    # Dots may lie upon one another: the one on top answers.
+    assert re.fullmatch(r"case_\d{4}: [0-9.]+(, failed)?", tip.inner_text()), (label, tip.inner_text())
+
+
+def test_the_theme_can_be_chosen(plain, visit):
+    page = visit(plain, color_scheme="light", **DESKTOP).page
+    button = page.locator("[data-action=theme]")
+    assert button.inner_text() == "Theme: automatic"
+    button.click()
+    button.click()
+    assert button.inner_text() == "Theme: dark"
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
+    # Figures turn with the page: the ground of a chart is the page's.
+    fill = page.evaluate("getComputedStyle(document.querySelector('svg.figure rect')).fill")
+    assert fill == "rgb(20, 24, 28)"
+
+
+def test_a_telephone_needs_no_sideways_scrolling(pictured, plain, hostile, visit):
+    for path in (pictured, plain, hostile):
+        page = visit(path, viewport={"width": 390, "height": 844}, is_mobile=True).page
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+def test_the_surface_turns_by_keys_and_is_drawn(pictured, visit):
+    opened = visit(pictured, **DESKTOP)
+    page = opened.page
+    canvas = page.locator("canvas").first
+    canvas.scroll_into_view_if_needed()
+    page.wait_for_timeout(300)
+    read = "one => one.toDataURL()"
+    before = canvas.evaluate(read)
+    colours = canvas.evaluate(
+        "one => new Set(Array.from(one.getContext('2d').getImageData(0, 0, one.width, one.height).data)).size"
+    )
+    assert colours > 10, "the surface is not drawn"
+    canvas.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(200)
+    assert canvas.evaluate(read) != before
+    assert opened.complaints == []
+
+
+def test_names_stay_text(hostile, visit):
+    opened = visit(hostile, **DESKTOP)
+    page = opened.page
+    assert page.locator("img").count() == 0
+    assert page.locator("h1").inner_text() == HOSTILE[1]
+    table = page.locator("[data-table=cases]")
+    table.locator("input").fill("<script>")
+    assert table.locator("tbody tr").count() > 0
+    assert opened.complaints == []
+
+
+def test_the_policy_stops_what_is_added_later(plain, visit):
+    opened = visit(plain, **DESKTOP)
+    opened.page.evaluate(
+        "() => { const one = document.createElement('script'); one.textContent = 'window.ran = 1'; "
+        "document.body.append(one); }"
+    )
+    assert opened.page.evaluate("window.ran") is None
+    assert any("Content Security Policy" in line for line in opened.complaints)
+
+
+def test_print_shows_what_was_folded(plain, visit):
+    page = visit(plain, **DESKTOP).page
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.emulate_media(media="print")
+    assert not page.locator("nav").is_visible()
+    assert len(page.pdf(format="A4")) > 10_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["plain", "pictured"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_accessibility_rules_hold(name, scheme, request, visit):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    page = visit(request.getfixturevalue(name), color_scheme=scheme, **DESKTOP).page
+    found = axe.Axe().run(page)
+    broken = [(rule["id"], rule["impact"], rule["nodes"][0]["html"][:200]) for rule in found.response["violations"]]
+    assert broken == []
+
+
+def test_everything_can_be_reached_by_keyboard(plain, visit):
+    page = visit(plain, **DESKTOP).page
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    reached = set()
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        reached.add(page.evaluate("document.activeElement.tagName"))
+    assert {"A", "BUTTON", "INPUT", "SUMMARY"} <= reached

@@ -1,0 +1,124 @@
+"""Each kind of failure is recognised on a phantom that has it, and not on one that has none."""
+
+import numpy as np
+import pytest
+
+from segauge.evaluation import Case, evaluate
+from segauge.report.failures import FailureKind, diagnose
+from segauge.report.pairs import read_pair
+from segauge.report.slices import area, error_point, outline, planes
+from segauge.report.surfaces import surface_of
+
+from .examples import balls
+
+
+def kind_of(pred, gt, structures=None, structure="organ"):
+    structures = structures or {"organ": 1}
+    result = evaluate([Case("case", pred, gt)], structures=structures, n_resamples=100)
+    pair = read_pair(Case("case", pred, gt), result.protocol["options"])
+    return diagnose(pair, structure)
+
+
+GT = balls()
+
+
+def test_missed_and_spurious():
+    empty = np.zeros_like(GT)
+    assert kind_of(empty, GT).kind is FailureKind.MISSED
+    pair = read_pair(Case("case", GT, empty), {"structures": {"organ": [1]}})
+    found = diagnose(pair, "organ")
+    assert found.kind is FailureKind.SPURIOUS
+    # 3071 voxels of 1 mm in a ball of radius 9.
+    assert found.words.startswith(f"{np.count_nonzero(GT) / 1000:.3g} ml predicted")
+
+
+@pytest.mark.parametrize(("axis", "words"), [(0, "to the right"), (1, "to the front"), (2, "towards the head")])
+def test_a_shift_is_named_with_its_slices_and_direction(axis, words):
+    centre = [20, 22, 18]
+    centre[axis] += 6
+    found = kind_of(balls(centre=tuple(centre)), GT)
+    assert found.kind is FailureKind.SHIFTED
+    assert f"shifted by 6 slices (6 mm) {words}" in found.words
+
+
+def test_left_and_right_swapped():
+    left, right = balls(centre=(10, 22, 18), radius=6), balls(centre=(30, 22, 18), radius=6)
+    gt, pred = left + 2 * right, 2 * left + right
+    found = kind_of(pred, gt, {"left kidney": 1, "right kidney": 2}, "left kidney")
+    assert found.kind is FailureKind.SWAPPED
+    assert "right kidney" in found.words
+
+
+def test_mirrored():
+    off = balls(centre=(10, 22, 18), radius=6)
+    assert kind_of(off[::-1], off).kind is FailureKind.MIRRORED
+
+
+def test_cut_off_and_cut_at_the_edge():
+    cut = GT.copy()
+    cut[:, :, 21:] = 0
+    found = kind_of(cut, GT)
+    assert found.kind is FailureKind.CUT
+    assert "upper end" in found.words
+    low = balls(centre=(20, 22, 4), radius=9)
+    cut = low.copy()
+    cut[:, :, :4] = 0
+    assert kind_of(cut, low).kind is FailureKind.CUT_AT_EDGE
+
+
+def test_leak_into_a_neighbour_and_a_false_island():
+    neighbour = balls(centre=(32, 22, 18), radius=5)
+    gt = np.where(GT > 0, 1, 2 * neighbour).astype(np.uint8)
+    leaked = ((gt == 1) | (gt == 2)).astype(np.uint8)
+    found = kind_of(leaked, gt, {"organ": 1, "neighbour": 2})
+    assert found.kind is FailureKind.LEAK
+    assert "neighbour" in found.words
+    island = GT | balls(centre=(6, 6, 6), radius=5)
+    assert kind_of(island, GT).kind is FailureKind.ISLAND
+
+
+def test_too_small_too_large_and_neither():
+    assert kind_of(balls(radius=7), GT).kind is FailureKind.TOO_SMALL
+    assert kind_of(balls(radius=11), GT).kind is FailureKind.TOO_LARGE
+    assert kind_of(GT, GT).kind is FailureKind.OUTLINE
+
+
+def test_slices_go_through_the_largest_error():
+    pred = GT.astype(bool).copy()
+    pred[30:33, 20:24, 16:20] = True
+    point = error_point(pred, GT > 0)
+    assert pred[point] ^ (GT[point] > 0)
+    assert 30 <= point[0] < 33
+    shown = planes(pred, GT > 0, (1.0, 1.0, 2.5))
+    assert [plane.name for plane in shown] == ["axial", "coronal", "sagittal"]
+    assert shown[0].left == "R"
+    assert shown[1].height_mm == pytest.approx(shown[1].rows * 2.5)
+
+
+def test_outlines_close_and_areas_fill():
+    mask = np.zeros((4, 5), dtype=bool)
+    mask[1:3, 1:4] = True
+    # A block of 2 x 3 pixels: two horizontal edges of 3 and two vertical ones of 2.
+    assert sorted(outline(mask).split("M")[1:]) == ["1 1h3", "1 1v2", "1 3h3", "4 1v2"]
+    assert area(mask) == "M1 1h3v1h-3zM1 2h3v1h-3z"
+
+
+def test_two_dimensional_images_have_one_slice():
+    mask = np.zeros((20, 30, 1), dtype=bool)
+    mask[5:10, 5:12] = True
+    shown = planes(mask, np.roll(mask, 2, axis=0), (1.0, 1.0, 1.0))
+    assert len(shown) == 1
+
+
+def test_the_surface_lies_where_the_mask_is():
+    ball = balls() > 0
+    moved = np.roll(ball, 4, axis=0)
+    surface = surface_of(ball, moved, (1.0, 1.0, 1.0))
+    # Every corner of the drawn surface is about the radius away from the centre: half a coarse voxel of slack, and
+    # what smoothing takes.
+    reach = np.linalg.norm(surface.points - surface.points.mean(axis=0), axis=1)
+    assert np.all(np.abs(reach - 9.0) < 1.5)
+    # Two balls 4 mm apart are at most 4 mm from one another.
+    assert surface.distances.max() <= 4.5
+    packed = surface.packed(4.0)
+    assert set(packed) == {"points", "faces", "values", "palette"}
