@@ -1,4 +1,4 @@
-"""Touchstone's tables through the analysis: its check values, its verdicts cell by cell, and what equal cases change."""
+"""Touchstone through the analysis: its check values, its verdicts cell by cell, and what equal cases change."""
 
 from itertools import combinations
 

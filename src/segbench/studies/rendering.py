@@ -1,0 +1,60 @@
+"""Rendering many figures: drawn here, rendered to SVG and PDF by a few processes beside each other."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Iterable
+from concurrent.futures import Future, ProcessPoolExecutor
+from pathlib import Path
+from typing import TypeVar
+
+from segauge.report.figures import inline_svg, save_as
+from segbench.studies.charts import StudyFigure
+
+Result = TypeVar("Result")
+
+#: More processes than this only wait for each other: drawing feeds them one by one.
+MOST_PROCESSES = 4
+
+
+def render_figures(
+    figures: Iterable[StudyFigure],
+    folder: Path,
+    *,
+    endings: tuple[str, ...] = (".svg", ".pdf"),
+    processes: int | None = None,
+) -> dict[str, str]:
+    """Write all figures below a folder and return, per name, the SVG of those that stand in the page.
+
+    `processes` is the number of rendering processes: as many as there are processors if None; 1 renders here.
+    """
+    count = min(processes or os.cpu_count() or 1, MOST_PROCESSES)
+    if count <= 1:
+        return {name: text for name, text in _in_turn(figures, folder, endings, _rendered) if text}
+    # Spawned, not forked: a fork of a process with threads (BLAS) may never come back.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context) as pool:
+        pending: list[tuple[str, Future[str]]] = list(
+            _in_turn(figures, folder, endings, lambda *arguments: pool.submit(_rendered, *arguments))
+        )
+        return {name: text for name, future in pending if (text := future.result())}
+
+
+def _in_turn(
+    figures: Iterable[StudyFigure],
+    folder: Path,
+    endings: tuple[str, ...],
+    render: Callable[[dict[str, object], str, tuple[str, ...], str], Result],
+) -> Iterable[tuple[str, Result]]:
+    for figure in figures:
+        stem = folder / figure.name
+        stem.parent.mkdir(parents=True, exist_ok=True)
+        label = f"{figure.title}. {figure.caption}" if figure.inline else ""
+        yield figure.name, render(figure.make().to_dict(validate=False), os.fspath(stem), endings, label)
+
+
+def _rendered(spec: dict[str, object], stem: str, endings: tuple[str, ...], label: str) -> str:
+    """Write one figure; return it for the page if it has a label there."""
+    save_as(spec, stem, endings)
+    return inline_svg(spec, label=label) if label else ""
