@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.stats.estimation import Estimate, estimate
+from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.gaps import Flags, Gap, group_gaps
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.resampling import BLOCK, Floats, fixed_point, require_level, require_resamples, stream
@@ -163,40 +163,19 @@ def estimate_group_columns(
         masks = _masks(groups, data[:, 0])
         large = {key: mask for key, mask in masks.items() if mask.sum() >= max(minimum, 2)}
         gaps = group_gaps(data, large, cluster, level, n_resamples, seed)
+        estimates = {key: _estimates(data, mask, cluster, key, level=level, **options) for key, mask in large.items()}
+        worst = _worst(data, large, cluster, higher_is_better, level, options)
+        labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(len(data), dtype=bool)
+        overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
+        unlabelled = int((~labelled & np.isfinite(data[:, 0])).sum())
         for k, j in enumerate(columns):
-            found[j] = _report(
-                names[j], data[:, k], masks, large, gaps[k], cluster, higher_is_better, level, minimum, options
+            shrunk = _shrunken(data[:, k], {key: mask for key, mask in masks.items() if mask.any()})
+            members = tuple(
+                Group(key, int(mask.sum()), estimates[key][k] if key in large else None, shrunk.get(key))
+                for key, mask in masks.items()
             )
+            found[j] = SubgroupReport(members, gaps[k], *worst[k], unlabelled, overlapping, minimum, level)
     return {names[j]: found[j] for j in range(values.shape[1])}
-
-
-def _report(
-    name: str,
-    data: Floats,
-    masks: Mapping[str, Flags],
-    large: Mapping[str, Flags],
-    gaps: tuple[Gap, ...],
-    cluster: Sequence[object] | None,
-    higher_is_better: bool,
-    level: float,
-    minimum: int,
-    options: Mapping[str, Any],
-) -> SubgroupReport:
-    shrunk = _shrunken(data, {key: mask for key, mask in masks.items() if mask.any()})
-    found = tuple(
-        Group(
-            key,
-            int(mask.sum()),
-            _estimate(data, mask, cluster, level=level, name=f"{name}/{key}", **options) if key in large else None,
-            shrunk.get(key),
-        )
-        for key, mask in masks.items()
-    )
-    labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(data.size, dtype=bool)
-    overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
-    worst, bound = _worst(data, large, cluster, higher_is_better, level, options)
-    unlabelled = int((~labelled & np.isfinite(data)).sum())
-    return SubgroupReport(found, gaps, worst, bound, unlabelled, overlapping, minimum, level)
 
 
 def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[str, Flags]:
@@ -212,9 +191,12 @@ def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[
     return {key: mask & np.isfinite(data) for key, mask in masks.items()}
 
 
-def _estimate(data: Floats, mask: Flags, cluster: Sequence[object] | None, **options: Any) -> Estimate:
+def _estimates(
+    data: Floats, mask: Flags, cluster: Sequence[object] | None, group: str, **options: Any
+) -> list[Estimate]:
+    """Return the estimate of one group in every column."""
     labels = None if cluster is None else [cluster[i] for i in np.flatnonzero(mask).tolist()]
-    return estimate(data[mask], cluster=labels, **options)
+    return estimate_columns(data[mask], cluster=labels, name=f"group/{group}", **options)
 
 
 def _worst(
@@ -224,15 +206,22 @@ def _worst(
     higher_is_better: bool,
     level: float,
     options: Mapping[str, Any],
-) -> tuple[str | None, float | None]:
+) -> list[tuple[str | None, float | None]]:
+    """Return, per column, the group with the worst mean and the limit that its mean does not pass."""
+    found: list[tuple[str | None, float | None]] = [(None, None)] * data.shape[1]
     if not masks:
-        return None, None
+        return found
     sign = 1.0 if higher_is_better else -1.0
-    worst = min(masks, key=lambda key: sign * data[masks[key]].mean())
+    keys = list(masks)
+    worst = np.argmin([sign * data[mask].mean(axis=0) for mask in masks.values()], axis=0)
     # One-sided, and any of the groups might have come out worst: level 1 - (1 - level) / groups on that side.
-    corrected = 1.0 - 2.0 * (1.0 - level) / len(masks)
-    found = _estimate(data, masks[worst], cluster, level=max(corrected, 0.5), name=f"worst/{worst}", **options)
-    return worst, found.ci_low if higher_is_better else found.ci_high
+    corrected = max(1.0 - 2.0 * (1.0 - level) / len(masks), 0.5)
+    for g in np.unique(worst).tolist():
+        columns = np.flatnonzero(worst == g)
+        limits = _estimates(data[:, columns], masks[keys[g]], cluster, f"worst/{keys[g]}", level=corrected, **options)
+        for j, limit in zip(columns.tolist(), limits, strict=True):
+            found[j] = (keys[g], limit.ci_low if higher_is_better else limit.ci_high)
+    return found
 
 
 def _shrunken(data: Floats, masks: Mapping[str, Flags]) -> dict[str, float]:

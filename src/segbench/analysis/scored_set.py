@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class ScoredSet:
     cluster: Mapping[str, str] | None = None
     policy: MissingPolicy = field(default_factory=MissingPolicy)
     scales: Mapping[str, Scale] = field(default_factory=dict)
+    _matrices: dict[tuple[str, str, str], ScoreMatrix] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not self.tables:
@@ -81,8 +83,13 @@ class ScoredSet:
 
     def matrix(self, structure: str, metric: str, rule: CaseRule = "common") -> ScoreMatrix:
         """Return the scores of all models on one structure, paired by case id, on the cases that the rule says."""
-        if rule == "own":
-            return self._own_cases(structure, metric)
+        key = (structure, metric, rule)
+        if key not in self._matrices:
+            found = self._own_cases(structure, metric) if rule == "own" else self._paired(structure, metric, rule)
+            self._matrices[key] = found
+        return self._matrices[key]
+
+    def _paired(self, structure: str, metric: str, rule: Literal["common", "failed"]) -> ScoreMatrix:
         return score_matrix(
             dict(self.tables),
             structure=structure,

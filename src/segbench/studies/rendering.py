@@ -1,4 +1,4 @@
-"""Rendering many figures: drawn here, rendered to SVG and PDF by a few processes beside each other."""
+"""Rendering many figures: drawn and written as SVG and PDF by a few processes beside each other."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ import os
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from segauge.report.figures import inline_svg, save_as
 from segbench.studies.charts import StudyFigure
 
 Result = TypeVar("Result")
 
-#: More processes than this only wait for each other: drawing feeds them one by one.
+#: More processes than this do not pay: each takes a second to start.
 MOST_PROCESSES = 4
 
 
@@ -45,16 +45,17 @@ def _in_turn(
     figures: Iterable[StudyFigure],
     folder: Path,
     endings: tuple[str, ...],
-    render: Callable[[dict[str, object], str, tuple[str, ...], str], Result],
+    render: Callable[[Callable[[], Any], str, tuple[str, ...], str], Result],
 ) -> Iterable[tuple[str, Result]]:
     for figure in figures:
         stem = folder / figure.name
         stem.parent.mkdir(parents=True, exist_ok=True)
         label = f"{figure.title}. {figure.caption}" if figure.inline else ""
-        yield figure.name, render(figure.make().to_dict(validate=False), os.fspath(stem), endings, label)
+        yield figure.name, render(figure.make, os.fspath(stem), endings, label)
 
 
-def _rendered(spec: dict[str, object], stem: str, endings: tuple[str, ...], label: str) -> str:
-    """Write one figure; return it for the page if it has a label there."""
+def _rendered(make: Callable[[], Any], stem: str, endings: tuple[str, ...], label: str) -> str:
+    """Draw and write one figure; return it for the page if it has a label there."""
+    spec = make().to_dict(validate=False)
     save_as(spec, stem, endings)
     return inline_svg(spec, label=label) if label else ""

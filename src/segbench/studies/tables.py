@@ -113,42 +113,28 @@ def _set_tables(one: SetAnalysis, analysis: Analysis) -> Iterator[StudyTable]:
 def audit_table(one: SetAnalysis) -> StudyTable:
     """Return cases, gaps and failures per model."""
     kinds = list(dict.fromkeys(kind for model in one.coverage.models for kind in model.failures))
-    rows = tuple(
-        (
-            model.model,
-            model.n_cases,
-            len(model.lacking),
-            model.empty,
-            model.complete,
-            *tuple(model.failures.get(kind, 0) for kind in kinds),
-        )
-        for model in one.coverage.models
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for model in one.coverage.models:
+        failures = [model.failures.get(kind, 0) for kind in kinds]
+        rows.append((model.model, model.n_cases, len(model.lacking), model.empty, model.complete, *failures))
     titles = ("model", "cases", "lacking", "without any number", "with every structure", *kinds)
     words = f"{one.coverage.n_cases} cases in all, {one.coverage.n_common} that every model has"
-    return StudyTable("audit", words, titles, rows)
+    return StudyTable("audit", words, titles, tuple(rows))
 
 
 def overview_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> StudyTable:
     """Return one row per model, one column per structure: the table of a README or a paper."""
     leading = boards[0]
     details = _registry_columns(analysis, [row.model for row in leading.rows])
-    rows = tuple(
-        (
-            row.place,
-            row.model,
-            *tuple(board[row.model].mean.value for board in boards),
-            *tuple(_detail(analysis.models.get(row.model), name) for name in details),
-        )
-        for row in leading.rows
-    )
-    titles = (
-        "place",
-        "model",
-        *(_short_title(board) for board in boards),
-        *(name.replace("_", " ") for name in details),
-    )
-    return StudyTable(f"overview-{metric}", f"Mean {metric} per structure. {leading.rule}", titles, rows)
+    rows: list[tuple[Cell, ...]] = []
+    for row in leading.rows:
+        means = [board[row.model].mean.value for board in boards]
+        known = [_detail(analysis.models.get(row.model), name) for name in details]
+        rows.append((row.place, row.model, *means, *known))
+    subjects = [_short_title(board) for board in boards]
+    titles = ("place", "model", *subjects, *(name.replace("_", " ") for name in details))
+    words = f"Mean {metric} per structure. {leading.rule}"
+    return StudyTable(f"overview-{metric}", words, titles, tuple(rows))
 
 
 def _short_title(board: Board) -> str:
@@ -286,39 +272,25 @@ def box_table(figures: Sequence[BoxFigure], name: str) -> StudyTable:
 
 def part_table(parts: Sequence[PartBoard], metric: str) -> StudyTable:
     """Return places and means of a part of the cases beside those of all cases."""
-    rows = tuple(
-        (
-            part.part,
-            row.model,
-            row.place,
-            row.mean.value,
-            row.mean.n,
-            part.whole[row.model].place,
-            part.whole[row.model].mean.value,
-            part.whole[row.model].mean.n,
-        )
-        for part in parts
-        for row in part.board.rows
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for part in parts:
+        for row in part.board.rows:
+            whole = part.whole[row.model]
+            here = (part.part, row.model, row.place, row.mean.value, row.mean.n)
+            rows.append((*here, whole.place, whole.mean.value, whole.mean.n))
     titles = ("part", "model", "place", "mean", "n", "place on all", "mean on all", "n of all")
-    return StudyTable(f"splits-{metric}", f"Splits beside all cases: {parts[0].whole.title}.", titles, rows)
+    words = f"Splits beside all cases: {parts[0].whole.title}."
+    return StudyTable(f"splits-{metric}", words, titles, tuple(rows))
 
 
 def joint_table(board: JointBoard) -> StudyTable:
     """Return the board over all test sets, with each set's average."""
-    rows = tuple(
-        (
-            model.place,
-            model.name,
-            model.score.value,
-            model.score.ci_low,
-            model.score.ci_high,
-            model.rank_low,
-            model.rank_high,
-            *(means[model.name] for means in board.sets.values()),
-        )
-        for model in board.ranking.models
-    )
+    rows: list[tuple[Cell, ...]] = []
+    for model in board.ranking.models:
+        means = [found[model.name] for found in board.sets.values()]
+        score = model.score
+        ranks = (model.rank_low, model.rank_high)
+        rows.append((model.place, model.name, score.value, score.ci_low, score.ci_high, *ranks, *means))
     titles = ("place", "model", "mean of sets", "low", "high", "rank from", "rank to", *board.sets)
     words = f"All test sets, {board.metric}: unweighted mean of the sets' averages. {board.ranking.rule}"
-    return StudyTable(f"all-test-sets-{board.metric}", words, titles, rows)
+    return StudyTable(f"all-test-sets-{board.metric}", words, titles, tuple(rows))

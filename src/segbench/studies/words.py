@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from segbench.analysis.boards import Board
+from segbench.analysis.groups import BoxFigure, GroupReport
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
+from segbench.analysis.scored_set import AVERAGE
 from segbench.analysis.study import Analysis, SetAnalysis
 
 
@@ -18,8 +20,8 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
         if structures and boards[0].ranking is not None:
             named = f" ({', '.join(alone)})" if alone else ""
             yield (
-                f"{metric}: on {len(alone)} of {len(structures)} structures a single model holds the first place{named}; "
-                "on the others several cannot be told apart."
+                f"{metric}: on {len(alone)} of {len(structures)} structures a single model holds the first "
+                f"place{named}; on the others several cannot be told apart."
             )
 
 
@@ -46,7 +48,8 @@ def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         boards = one.boards[metric]
         if coverage.is_equal or analysis.rules.cases == "own":
             continue
-        yield f"{metric}: with every model on its own cases {len(changed)} of {len(boards)} boards would have another leader."
+        count = f"{len(changed)} of {len(boards)} boards"
+        yield f"{metric}: with every model on its own cases {count} would have another leader."
         for change in changed:
             yield (
                 f"{change.board}: {change.own_leader} would lead with {change.own_mean:.4f} on its own cases; on equal "
@@ -56,9 +59,9 @@ def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         if not pairing.affected:
             continue
         text = (
-            f"{metric}: cases are paired by id. Paired by their row in the file, {pairing.affected} of {pairing.tested} "
-            f"comparisons would pair different cases, and {pairing.changed} would get another verdict (two-sided "
-            "Wilcoxon, 0.05)"
+            f"{metric}: cases are paired by id. Paired by their row in the file, {pairing.affected} of "
+            f"{pairing.tested} comparisons would pair different cases, and {pairing.changed} would get another verdict "
+            "(two-sided Wilcoxon, 0.05)"
         )
         if pairing.example is not None:
             structure, a, b, wrong, right = pairing.example
@@ -74,8 +77,8 @@ def _small_differences(one: SetAnalysis) -> Iterator[str]:
         if cells:
             least = min(cells, key=lambda cell: abs(cell.delta))
             yield (
-                f"{metric}: every verdict has a difference and an interval; the smallest difference that is significant "
-                f"is {least.delta:+.4f} [{least.ci_low:+.4f}, {least.ci_high:+.4f}] ({least.row} against {least.column})."
+                f"{metric}: every verdict has a difference and an interval; the smallest significant difference is "
+                f"{least.delta:+.4f} [{least.ci_low:+.4f}, {least.ci_high:+.4f}] ({least.row} against {least.column})."
             )
 
 
@@ -104,14 +107,15 @@ def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
     if analysis.rules.is_touchstone:
         yield (
             "These are the rules of the Touchstone benchmark, to the digit, and with their weaknesses: models on "
-            "different cases, no intervals, tests of the typical case, corrections that depend on the number of models. "
-            "Without --preset touchstone the analysis has none of them."
+            "different cases, no intervals, tests of the typical case, corrections that depend on the number of "
+            "models. Without --preset touchstone the analysis has none of them."
         )
     else:
         yield "Intervals speak of these trained models on cases like these: not of new centres or new training runs."
     if one.scored.cluster is None and one.scored.metadata:
         yield "Cases count as independent; where a patient or centre has several, name the column (--cluster)."
-    for report in (*one.groups, *one.boxes):
-        if report.subject == "average" and report.membership.overlaps:
+    reports: list[GroupReport | BoxFigure] = [*one.groups, *one.boxes]
+    for report in reports:
+        if report.subject == AVERAGE and report.membership.overlaps:
             pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n})" for pair in report.membership.overlaps[:4])
             yield f"Groups of {report.family!r} overlap ({report.metric}): {pairs}."

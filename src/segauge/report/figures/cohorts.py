@@ -54,19 +54,19 @@ def _bars(column: ColumnCounts, width: int) -> Any:
         rows.append(_bar(UNKNOWN, series, column.missing.get(series, 0), column.name))
     order += [f"{len(others)} others"] if others else []
     order.append(UNKNOWN)
-    series = list(column.counts)
+    parts = list(column.counts)
     colour = alt.Color(
         "series:N",
-        sort=series,
-        scale=alt.Scale(domain=series, range=series_colours(len(series))),
-        legend=alt.Legend(title=None) if len(series) > 1 else None,
+        sort=parts,
+        scale=alt.Scale(domain=parts, range=series_colours(len(parts))),
+        legend=alt.Legend(title=None) if len(parts) > 1 else None,
     )
     y = alt.Y("level:N", sort=order, axis=alt.Axis(title=None, ticks=False, domain=False, labelLimit=170))
     x = alt.X("count:Q", axis=value_axis("cases", tickMinStep=1))
     bars = chart_of([row for row in rows if row["count"]]).mark_bar(height=alt.RelativeBandSize(band=0.75))
     heading = f"{column.name}: {column.note}" if column.note else column.name
     title = alt.TitleParams(shortened(heading, 48), anchor="start")
-    return bars.encode(x=x, y=y, color=colour, description="label:N", order="place:Q").properties(
+    return bars.encode(x=x, y=y, color=colour, description="label:N").properties(
         width=width, height=alt.Step(15), title=title
     )
 
