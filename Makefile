@@ -8,7 +8,7 @@ JOBS ?= 2
 .PHONY: help demo test lint types layers fast slow clean
 
 help:
-	@echo "make demo   install into $(VENV), measure a small set of phantoms, print the table"
+	@echo "make demo   install into $(VENV), measure phantoms, then rank five models on them"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
 	@echo "make clean  remove the environment and what the builds left"
 
@@ -20,6 +20,7 @@ $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard nat
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
+	$(BIN)/segbench run --config configs/phantom.yaml
 
 test: lint types layers fast slow
 

@@ -30,6 +30,14 @@ def test_infinity_never_gets_in():
         ScoreTable(("a",), ("liver",), ("hd",), [[[np.inf]]], [[Status.MISSED]])
 
 
+def test_statuses_may_be_given_by_their_words():
+    made = ScoreTable(("a",), ("liver", "tumor"), ("dice",), [[[0.9], [np.nan]]], [["present", Status.MISSED]])
+    assert all(isinstance(status, Status) for status in made.status.flat)
+    assert [row["status"] for row in made.rows()] == ["present", "missed"]
+    with pytest.raises(InvalidInput, match=r"A status is one of 'present', 'missed'.*'fine' is not a valid Status"):
+        ScoreTable(("a",), ("liver",), ("dice",), [[[0.9]]], [["fine"]])
+
+
 def test_tables_of_cases_join():
     both = ScoreTable.concatenate([table("a"), table("b", 0.5)])
     assert len(both) == 2

@@ -12,36 +12,36 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from segauge.geometry.distances import SurfaceDistances
-from segauge.geometry.engine import SlowEngineWarning
 from segauge.grid import Grid
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, Mask
-from segauge.measurement import Measurement, measure
-from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, metric
-from segauge.metrics.centerline import centerline_dice
-from segauge.metrics.detection import DetectionScores, detection_scores
-from segauge.metrics.lesions import LesionwiseRules, LesionwiseScores, false_volumes, lesionwise_scores
-from segauge.metrics.matching import DetectionRules
-from segauge.metrics.overlap import confusion, dice, iou
-from segauge.metrics.surface import (
-    assd,
-    boundary_iou,
-    compute_surface_distances,
-    hausdorff,
-    hausdorff95,
-    hausdorff_percentile,
-    masd,
-    nsd,
-    nsd_curve,
-    surface_metrics,
-)
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 if TYPE_CHECKING:
-    from segauge.evaluation import Case, EvaluationResult, evaluate
+    from segauge.evaluation import Case, EvaluationResult, Verification, evaluate, verify
+    from segauge.geometry.distances import SurfaceDistances
+    from segauge.geometry.engine import SlowEngineWarning
     from segauge.io import Reading, load_mask, load_rtstruct, read_labels
     from segauge.io.tables import read_metadata, read_scores, write_scores
+    from segauge.measurement import Measurement, measure
+    from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, metric
+    from segauge.metrics.centerline import centerline_dice
+    from segauge.metrics.detection import DetectionScores, detection_scores
+    from segauge.metrics.lesions import LesionwiseRules, LesionwiseScores, false_volumes, lesionwise_scores
+    from segauge.metrics.matching import DetectionRules
+    from segauge.metrics.overlap import confusion, dice, iou
+    from segauge.metrics.surface import (
+        assd,
+        boundary_iou,
+        compute_surface_distances,
+        hausdorff,
+        hausdorff95,
+        hausdorff_percentile,
+        masd,
+        nsd,
+        nsd_curve,
+        surface_metrics,
+    )
     from segauge.placement import Placement, place
     from segauge.stats import (
         Comparison,
@@ -66,29 +66,58 @@ if TYPE_CHECKING:
 
 __version__ = "0.3.0.dev0"
 
-#: Names of the rooms that not everybody enters, loaded when asked for: whoever only measures pays for nothing else.
+#: Where each name lives that is loaded when it is first asked for: whoever only measures pays for nothing else, and
+#: whoever only asks for help pays for nothing at all.
 _LOADED_WHEN_ASKED = {
+    "CATALOG": "segauge.metrics.catalog",
+    "DEFAULT_METRICS": "segauge.metrics.catalog",
     "Case": "segauge.evaluation",
     "Comparison": "segauge.stats",
+    "DetectionRules": "segauge.metrics.matching",
+    "DetectionScores": "segauge.metrics.detection",
     "Difference": "segauge.stats",
     "Estimate": "segauge.stats",
-    "MissingPolicy": "segauge.stats",
     "EvaluationResult": "segauge.evaluation",
+    "LesionwiseRules": "segauge.metrics.lesions",
+    "LesionwiseScores": "segauge.metrics.lesions",
+    "Measurement": "segauge.measurement",
+    "MissingPolicy": "segauge.stats",
     "PairedComparison": "segauge.stats",
     "Placement": "segauge.placement",
     "Ranking": "segauge.stats",
     "RankingResult": "segauge.stats",
     "Reading": "segauge.io",
+    "SlowEngineWarning": "segauge.geometry.engine",
+    "SurfaceDistances": "segauge.geometry.distances",
+    "Verification": "segauge.evaluation",
+    "assd": "segauge.metrics.surface",
     "bootstrap_ci": "segauge.stats",
+    "boundary_iou": "segauge.metrics.surface",
     "cases_for_half_width": "segauge.stats",
     "cases_to_separate": "segauge.stats",
+    "centerline_dice": "segauge.metrics.centerline",
     "compare": "segauge.stats",
+    "compute_surface_distances": "segauge.metrics.surface",
+    "confusion": "segauge.metrics.overlap",
+    "detection_scores": "segauge.metrics.detection",
+    "dice": "segauge.metrics.overlap",
     "difference": "segauge.stats",
     "estimate": "segauge.stats",
     "estimate_groups": "segauge.stats",
     "evaluate": "segauge.evaluation",
+    "false_volumes": "segauge.metrics.lesions",
+    "hausdorff": "segauge.metrics.surface",
+    "hausdorff95": "segauge.metrics.surface",
+    "hausdorff_percentile": "segauge.metrics.surface",
+    "iou": "segauge.metrics.overlap",
+    "lesionwise_scores": "segauge.metrics.lesions",
     "load_mask": "segauge.io",
     "load_rtstruct": "segauge.io",
+    "masd": "segauge.metrics.surface",
+    "measure": "segauge.measurement",
+    "metric": "segauge.metrics.catalog",
+    "nsd": "segauge.metrics.surface",
+    "nsd_curve": "segauge.metrics.surface",
     "paired_significance": "segauge.stats",
     "place": "segauge.placement",
     "rank": "segauge.stats",
@@ -97,6 +126,8 @@ _LOADED_WHEN_ASKED = {
     "read_labels": "segauge.io",
     "read_metadata": "segauge.io.tables",
     "read_scores": "segauge.io.tables",
+    "surface_metrics": "segauge.metrics.surface",
+    "verify": "segauge.evaluation",
     "write_scores": "segauge.io.tables",
 }
 
@@ -129,6 +160,7 @@ __all__ = [
     "SlowEngineWarning",
     "Status",
     "SurfaceDistances",
+    "Verification",
     "assd",
     "bootstrap_ci",
     "boundary_iou",
@@ -166,13 +198,16 @@ __all__ = [
     "read_metadata",
     "read_scores",
     "surface_metrics",
+    "verify",
     "write_scores",
 ]
 
 
 def __getattr__(name: str) -> Any:
     if name in _LOADED_WHEN_ASKED:
-        return getattr(import_module(_LOADED_WHEN_ASKED[name]), name)
+        found = getattr(import_module(_LOADED_WHEN_ASKED[name]), name)
+        globals()[name] = found  # the next time it is simply there
+        return found
     raise AttributeError(f"module 'segauge' has no attribute {name!r}")
 
 

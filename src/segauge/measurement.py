@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.geometry.distances import voxel_steps
-from segauge.geometry.masks import PairTable, tabulate
+from segauge.geometry.masks import Overlap, PairTable, tabulate
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, as_label_array, check_same_shape
@@ -20,6 +20,7 @@ from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, nsd_curve
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
+Labels = tuple[int, ...]
 Structures = Labeling | Mapping[str, int | Iterable[int]] | Iterable[int]
 
 
@@ -91,73 +92,106 @@ def measure(
 
     """
     gt_map, pred_map = _as_label_maps(pred, gt, spacing)
-    wanted = resolve_metrics(metrics)
-    pairs = _LayerPairs(pred_map, gt_map, threads)
-    labeling, pred_labeling = _labelings(structures, pred_structures, ignore, gt_map, pairs)
+    layers = LayerPairs(pred_map, gt_map, threads)
+    labelings = _labelings(structures, pred_structures, ignore, layers)
     options = Options(check_surface(surface), hd, detection or DetectionRules(), threads=threads)
-    linear = voxel_steps(gt_map.grid.affine)
+    return measure_layers(
+        layers, *labelings, resolve_metrics(metrics), options, nsd_tolerance, nsd_curve_mm, case_id=case_id
+    )
+
+
+def measure_layers(
+    layers: LayerPairs,
+    labeling: Labeling,
+    pred_labeling: Labeling,
+    metrics: tuple[MetricInfo, ...],
+    options: Options,
+    nsd_tolerance: float | Mapping[str, float] = 1.0,
+    nsd_curve_mm: Sequence[float] = (),
+    *,
+    case_id: str = "case",
+) -> Measurement:
+    """Measure every structure of two maps on one grid that have been counted already; otherwise as `measure`."""
+    linear = voxel_steps(layers.gt.grid.affine)
+    with_surface = any(info.needs == "surface" for info in metrics)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
     reasons: dict[str, str] = {}
     curves: dict[str, npt.NDArray[np.float64]] = {}
     for name, gt_labels in labeling.structures.items():
-        tolerance = _tolerance_of(name, nsd_tolerance)
-        parts = pairs.parts_of(
-            pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, replace(options, tolerance_mm=tolerance)
-        )
-        scores[name] = (parts.status, {info.key: info.function(parts) for info in wanted})
-        if parts.status is Status.PRESENT and any(info.needs == "surface" for info in wanted):
+        chosen = replace(options, tolerance_mm=_tolerance_of(name, nsd_tolerance))
+        parts = layers.parts_of(pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, chosen)
+        scores[name] = (parts.status, {info.key: info.function(parts) for info in metrics})
+        if parts.status is Status.PRESENT and with_surface:
             if parts.distances is None:
                 reasons[name] = "no surface outside the ignored voxels"
             elif nsd_curve_mm:
                 curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
-    table = ScoreTable.of_case(case_id, [info.key for info in wanted], scores, reasons)
-    return Measurement(table, wanted, curves, tuple(nsd_curve_mm))
+    table = ScoreTable.of_case(case_id, [info.key for info in metrics], scores, reasons)
+    return Measurement(table, metrics, curves, tuple(nsd_curve_mm))
 
 
-class _LayerPairs:
-    """The layers of two label maps, with the joint histogram of each pair of layers made at most once."""
+class LayerPairs:
+    """The layers of two label maps on one grid, with the joint histogram of each pair of layers made at most once."""
 
     def __init__(self, pred: LabelMap, gt: LabelMap, threads: int | None) -> None:
-        self._pred, self._gt, self._threads = pred, gt, threads
+        self.pred, self.gt, self._threads = pred, gt, threads
         self._tables: dict[tuple[int, int], PairTable] = {}
 
-    def labels(self) -> tuple[set[int], set[int]]:
-        """Return the labels that occur in pred and in gt."""
-        pred = {label for i in range(len(self._pred.layers)) for label in self._table(i, 0).pred_labels}
-        gt = {label for j in range(len(self._gt.layers)) for label in self._table(0, j).gt_labels}
-        return pred, gt
+    def pred_counts(self) -> dict[int, int]:
+        """Return the voxels of each label of pred, background included."""
+        counts: dict[int, int] = {}
+        for i in range(len(self.pred.layers)):
+            table = self._table(i, 0)
+            for label, count in zip(table.labels[:, 0].tolist(), table.counts.tolist(), strict=True):
+                counts[label] = counts.get(label, 0) + count
+        return counts
+
+    def gt_labels(self) -> tuple[int, ...]:
+        """Return the labels that occur in gt, ascending, without background."""
+        return tuple(sorted({label for j in range(len(self.gt.layers)) for label in self._table(0, j).gt_labels}))
+
+    def overlap(self, pred_labels: Labels, gt_labels: Labels, ignore: int | None) -> Overlap:
+        """Return the counts of one structure."""
+        return self._counted(pred_labels, gt_labels, ignore)[2]
 
     def parts_of(
         self,
-        pred_labels: tuple[int, ...],
-        gt_labels: tuple[int, ...],
+        pred_labels: Labels,
+        gt_labels: Labels,
         ignore: int | None,
         linear: npt.NDArray[np.float64],
         options: Options,
     ) -> StructureParts:
         """Return one structure, ready to be measured."""
-        if len(self._pred.layers) == len(self._gt.layers) == 1:
-            pred, gt, table = self._pred.layers[0], self._gt.layers[0], self._table(0, 0)
-        else:
-            pred = _merged(self._pred, pred_labels)
-            gt = _merged(self._gt, gt_labels, ignore)
-            table = tabulate(pred, gt, threads=self._threads)
-        overlap = table.overlap(pred_labels, gt_labels, ignore)
+        pred, gt, overlap = self._counted(pred_labels, gt_labels, ignore)
         return StructureParts(pred, gt, pred_labels, gt_labels, ignore, linear, overlap, options)
+
+    def _counted(
+        self, pred_labels: Labels, gt_labels: Labels, ignore: int | None
+    ) -> tuple[LabelArray, LabelArray, Overlap]:
+        """Return the layers that a structure lies in, and its counts; layers are merged only where it is in several."""
+        i = self._home(pred_labels, [self._table(i, 0).pred_labels for i in range(len(self.pred.layers))])
+        in_gt = gt_labels if ignore is None else (*gt_labels, ignore)
+        j = self._home(in_gt, [self._table(0, j).gt_labels for j in range(len(self.gt.layers))])
+        pred = _merged(self.pred, pred_labels) if i is None else self.pred.layers[i]
+        gt = _merged(self.gt, gt_labels, ignore) if j is None else self.gt.layers[j]
+        table = tabulate(pred, gt, threads=self._threads) if i is None or j is None else self._table(i, j)
+        return pred, gt, table.overlap(pred_labels, gt_labels, ignore)
+
+    def _home(self, labels: Labels, held: Sequence[Labels]) -> int | None:
+        """Return the one layer that holds any of the labels, the first if none does, None if several do."""
+        found = [index for index, known in enumerate(held) if not set(labels).isdisjoint(known)]
+        return (found or [0])[0] if len(found) < 2 else None
 
     def _table(self, pred_layer: int, gt_layer: int) -> PairTable:
         key = (pred_layer, gt_layer)
         if key not in self._tables:
-            self._tables[key] = tabulate(
-                self._pred.layers[pred_layer], self._gt.layers[gt_layer], threads=self._threads
-            )
+            self._tables[key] = tabulate(self.pred.layers[pred_layer], self.gt.layers[gt_layer], threads=self._threads)
         return self._tables[key]
 
 
 def _merged(labels: LabelMap, wanted: tuple[int, ...], ignore: int | None = None) -> LabelArray:
     """Return one layer that holds a structure of a map of several: its first label, or the ignore label, which wins."""
-    if len(labels.layers) == 1:
-        return labels.layers[0]
     merged = np.zeros(labels.grid.shape, dtype=np.result_type(*labels.layers, np.min_scalar_type(max(wanted))))
     merged[labels.mask(wanted).array] = wanted[0]
     if ignore is not None:
@@ -185,16 +219,15 @@ def _labelings(
     structures: Structures | None,
     pred_structures: Structures | None,
     ignore: int | None,
-    gt: LabelMap,
-    pairs: _LayerPairs,
+    layers: LayerPairs,
 ) -> tuple[Labeling, Labeling]:
     """Return the labelings of gt and of pred."""
     if structures is None:
-        found = sorted(label for label in pairs.labels()[1] if label != ignore)
+        found = [label for label in layers.gt_labels() if label != ignore]
         if not found:
             raise InvalidInput("The ground truth holds no label, so there is nothing to measure: name the structures.")
         structures = found
-    labeling = Labeling.of(structures, names=gt.names, ignore=ignore)
+    labeling = Labeling.of(structures, names=layers.gt.names, ignore=ignore)
     if ignore is not None and labeling.ignore != ignore:
         labeling = Labeling(labeling.structures, ignore)
     if pred_structures is None:

@@ -111,7 +111,7 @@ class ScoreTable:
                 raise InvalidInput(f"{twice!r} stands twice among the {axis} of a score table.")
             object.__setattr__(self, axis, names)
         values = np.array(self.values, dtype=np.float64)
-        status = np.array(self.status, dtype=object)
+        status = _statuses(self.status)
         shape = (len(self.cases), len(self.structures), len(self.metrics))
         if values.shape != shape or status.shape != shape[:2]:
             raise InvalidInput(f"A score table of {shape} cells got values {values.shape}, status {status.shape}.")
@@ -211,6 +211,18 @@ class ScoreTable:
         ]
         widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
         return "\n".join(_aligned(line, widths) for line in (header, *lines))
+
+
+def _statuses(given: npt.ArrayLike) -> npt.NDArray[np.object_]:
+    """Return statuses, of which some may be given by their words ("missed")."""
+    states = np.array(given, dtype=object)
+    try:
+        for place, state in np.ndenumerate(states):
+            states[place] = Status(state)
+    except ValueError as error:
+        known = ", ".join(repr(status.value) for status in Status)
+        raise InvalidInput(f"A status is one of {known}: {error}.") from None
+    return states
 
 
 def _finite(value: float | None) -> float:

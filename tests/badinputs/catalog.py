@@ -28,6 +28,7 @@ from tests.badinputs.files import (
     rtstruct_dataset,
     save,
     seg_dataset,
+    write_enhanced,
     write_series,
 )
 
@@ -488,6 +489,15 @@ def seg_fractional(folder: Path) -> Path:
     return save(dataset, folder / "a.dcm")
 
 
+@bad_input(43, noted="fractions of at least 0.5 are taken as foreground")
+def seg_fractional_of_ones(folder: Path) -> Path:
+    dataset = seg_dataset(folder / "a.dcm", [(1, [0, 0, 0], frame_mask())], SegmentationType="FRACTIONAL")
+    dataset.SegmentationFractionalType, dataset.MaximumFractionalValue = "OCCUPANCY", 1
+    dataset.BitsAllocated = dataset.BitsStored = 8
+    dataset.PixelData = frame_mask().astype(np.uint8).tobytes() + b"\0"
+    return save(dataset, folder / "a.dcm")
+
+
 @bad_input(43, noted=r"segment 0 \(organ 0\) is no background here; it has label 256")
 def seg_labelmap_with_gaps_and_padding(folder: Path) -> Path:
     values = np.full((7, 5), 255, dtype=np.uint8)
@@ -534,6 +544,24 @@ def box(low: float, high: float, z: float = 2.0) -> list[list[float]]:
 def contours_of_one_and_two_points(folder: Path) -> Path:
     short = [("CLOSED_PLANAR", [[3, 3, 2]]), ("CLOSED_PLANAR", [[3, 3, 2], [5, 5, 2]])]
     return _contours(folder, ("organ", [*short, ("CLOSED_PLANAR", box(2.5, 8.5))]))
+
+
+@bad_input(45, options={"reference": GRID})
+def contours_nested(folder: Path) -> Path:
+    rings = [("CLOSED_PLANAR", box(low, high)) for low, high in ((2.5, 12.5), (4.5, 10.5), (6.5, 8.5))]
+    return _contours(folder, ("organ", rings))
+
+
+@bad_input(45, options={"reference": GRID})
+def contour_with_a_keyhole(folder: Path) -> Path:
+    outer, inner = box(2.5, 12.5), box(4.5, 10.5)[::-1]
+    return _contours(folder, ("organ", [("CLOSED_PLANAR", [*outer, outer[0], inner[-1], *inner])]))
+
+
+@bad_input(45, options={"reference": GRID})
+def contour_that_crosses_itself(folder: Path) -> Path:
+    bow_tie = [[2.5, 2.5, 2.0], [8.5, 8.5, 2.0], [8.5, 2.5, 2.0], [2.5, 8.5, 2.0]]
+    return _contours(folder, ("organ", [("CLOSED_PLANAR", bow_tie)]))
 
 
 @bad_input(45, options={"reference": GRID}, noted="contours of type OPEN_PLANAR enclose nothing")
@@ -617,9 +645,34 @@ def scout_by_its_orientation(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(), ImageOrientationPatient=lambda k: cosines[k == 4])
 
 
-@bad_input(46, series=True, error="IrregularSeries", refused="enhanced multi-frame image")
-def enhanced_multiframe(folder: Path) -> Path:
+@bad_input(46, series=True, error="IrregularSeries", refused="20 frames that does not say where each of them lies")
+def frames_without_places(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(1), NumberOfFrames=20)
+
+
+@bad_input(46, series=True, error="IrregularSeries", refused=r"4 mm between slices 2 and 3 \(ct.dcm frame 2\)")
+def enhanced_multiframe_with_a_gap(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", [p for k, p in enumerate(even_positions(6)) if k != 2])
+
+
+@bad_input(46, series=True, error="IrregularSeries", refused=r"twice \(ct.dcm frame 1 and ct.dcm frame 4")
+def enhanced_multiframe_of_two_phases(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", [*even_positions(3), *even_positions(3)])
+
+
+@bad_input(46, series=True, refused="NumberOfFrames is 9, but 4 frames are described")
+def enhanced_multiframe_of_another_length(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", even_positions(4), NumberOfFrames=9)
+
+
+@bad_input(46, series=True, refused=r"ct.dcm frame 2: does not say where it lies in the patient")
+def enhanced_multiframe_with_a_lost_frame(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", [even_positions(1)[0], []])
+
+
+@bad_input(46, series=True)
+def enhanced_multiframe(folder: Path) -> Path:
+    return write_enhanced(folder / "ct" / "ct.dcm", even_positions()[::-1])
 
 
 @bad_input(46, series=True, refused="its DICOM preamble starts like a Windows program")

@@ -17,6 +17,7 @@ class BadDataset:
     code: int
     says: str = ""
     noted: str = ""
+    csv: str = ""
     rows: dict[str, dict[str, object]] = field(default_factory=dict)
 
 
@@ -42,6 +43,72 @@ def write(folder: Path, case: str, pred: np.ndarray | None, gt: np.ndarray, suff
         (folder / side).mkdir(exist_ok=True)
         if array is not None:
             (folder / side / f"{case}{suffix}").write_bytes(nifti_bytes(array, AFFINE))
+
+
+def write_bytes(folder: Path, case: str, data: bytes) -> None:
+    for side in ("pred", "gt"):
+        (folder / side).mkdir(exist_ok=True)
+        (folder / side / f"{case}.nii").write_bytes(data)
+
+
+EDGELESS = {"pixdim": [1, 0, 0.9, 2.5, 0, 0, 0, 0], "sform_code": 0}
+
+
+@bad_dataset(10, code=3, says=r"a: unreadable: .*no usable voxel edges, so hd, hd95, assd \.\.\. cannot be had in mm")
+def no_voxel_edges_for_distances(folder: Path) -> list[str]:
+    write_bytes(folder, "a", nifti_bytes(box(), AFFINE, **EDGELESS))
+    return []
+
+
+@bad_dataset(10, code=0, rows={"a": {"dice": 1.0, "iou": 1.0}})
+def no_voxel_edges_for_counts(folder: Path) -> list[str]:
+    write_bytes(folder, "a", nifti_bytes(box(), AFFINE, **EDGELESS))
+    return ["--metrics", "dice,iou"]
+
+
+@bad_dataset(10, code=0, rows={"a": {"gt_volume": 4 * 4 * 4 * 2 * 0.001}})
+def voxel_edges_from_the_user(folder: Path) -> list[str]:
+    write_bytes(folder, "a", nifti_bytes(box(), AFFINE, **EDGELESS))
+    return ["--spacing", "1,1,2"]
+
+
+@bad_dataset(10, code=0, says="1 ground truths know no voxel edges, such as that of 'a': 1 mm was assumed")
+def numpy_files_without_spacing(folder: Path) -> list[str]:
+    for side in ("pred", "gt"):
+        (folder / side).mkdir()
+        np.save(folder / side / "a.npy", box())
+    return []
+
+
+@bad_dataset(21, code=3, says=r"a: unreadable: .*time series of 2 volumes. Pass --frame \(from 0\)")
+def time_series(folder: Path) -> list[str]:
+    write_bytes(folder, "a", nifti_bytes(np.stack([box(), 2 * box()], axis=-1), AFFINE, xyzt_units=2 | 8))
+    return []
+
+
+@bad_dataset(21, code=0, noted="frame 1 of 2 was taken", rows={"a": {"dice": 1.0, "structure": "label 2"}})
+def time_series_with_a_frame(folder: Path) -> list[str]:
+    return [*time_series(folder), "--frame", "1", "--structures", "2"]
+
+
+@bad_dataset(23, code=0, noted="values of at least 0.5 were taken", rows={"a": {"dice": 1.0}})
+def probabilities_with_a_threshold(folder: Path) -> list[str]:
+    write_bytes(folder, "a", nifti_bytes(box() * np.float32(0.75), AFFINE))
+    return ["--threshold", "0.5"]
+
+
+@bad_dataset(24, code=0, noted="1 voxels are NaN or infinite; they were taken as background", rows={"a": {"dice": 1.0}})
+def not_a_number_as_background(folder: Path) -> list[str]:
+    array = box().astype(np.float32)
+    array[0, 0, 0] = np.nan
+    write_bytes(folder, "a", nifti_bytes(array, AFFINE))
+    return ["--nan", "background"]
+
+
+@bad_dataset(7, code=3, says=r"a: unreadable: .*720 voxels, more than the limit of 500")
+def larger_than_allowed(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    return ["--max-voxels", "500"]
 
 
 @bad_dataset(28, code=1, says=r"'label 99' occurs in none of the 1 ground truths")
@@ -106,11 +173,18 @@ def a_hundred_thousand_components(folder: Path) -> list[str]:
     return ["--metrics", "dice,det_f1"]
 
 
-@bad_dataset(34, code=3, says="b: prediction missing", rows={"b": {"status": "prediction missing", "dice": None}})
+@bad_dataset(
+    34, code=3, says="1 of 2 cases have no prediction: 'b'", rows={"b": {"status": "prediction missing", "dice": None}}
+)
 def missing_prediction(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     write(folder, "b", None, box())
     return []
+
+
+@bad_dataset(34, code=0, says="1 of 2 cases have no prediction: 'b'", rows={"b": {"status": "prediction missing"}})
+def missing_prediction_allowed(folder: Path) -> list[str]:
+    return [*missing_prediction(folder), "--allow-missing"]
 
 
 @bad_dataset(35, code=0, says="1 predictions have no ground truth and are not measured: 'extra'")
@@ -124,6 +198,13 @@ def extra_prediction(folder: Path) -> list[str]:
 def ids_that_differ_in_their_suffix(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     write(folder, "a", box(), box(), suffix=".nii.gz")
+    return []
+
+
+@bad_dataset(35, code=1, says="are both case 'a'")
+def ids_that_differ_in_capitals(folder: Path) -> list[str]:
+    write(folder, "A", box(), box())
+    write(folder, "a", box(), box())
     return []
 
 
@@ -159,14 +240,39 @@ def metadata_without_a_row(folder: Path) -> list[str]:
     return metadata(folder, "id,sex\n1,F\n")
 
 
-@bad_dataset(48, code=1, says="write it in quotes|needs PyYAML")
+@bad_dataset(47, code=0, rows={"001": {"meta.note": "=1+1"}, "1": {"meta.note": "@cmd"}}, csv="'=1\\+1.*'@cmd")
+def metadata_with_formulas(folder: Path) -> list[str]:
+    return [*metadata(folder, "id,note\n001,=1+1\n1,@cmd\n"), "--csv", str(folder / "out.csv")]
+
+
+@bad_dataset(47, code=0, says=r"99998 rows of m\.csv belong to no case", rows={"1": {"meta.serial": "s1"}})
+def metadata_of_very_many_levels(folder: Path) -> list[str]:
+    return metadata(folder, "id,serial\n001,s001\n" + "".join(f"{k},s{k}\n" for k in range(1, 100_000)))
+
+
+@bad_dataset(48, code=1, says="write it in quotes")
 def yaml_that_reads_no_as_false(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     (folder / "s.yaml").write_text("no: 1\n")
     return ["--structures", str(folder / "s.yaml")]
 
 
-@bad_dataset(48, code=1, says="not plain YAML|needs PyYAML")
+@bad_dataset(48, code=1, says="refers to itself [0-9]+ times")
+def yaml_that_grows_by_references(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    lines = ["a0: &a0 [1, 2, 3]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 20)]
+    (folder / "s.yaml").write_text("\n".join(lines))
+    return ["--structures", str(folder / "s.yaml")]
+
+
+@bad_dataset(48, code=1, says="unknown key 'tolerance'; beside structures there may be only ignore")
+def yaml_with_an_unknown_key(folder: Path) -> list[str]:
+    write(folder, "a", box(), box())
+    (folder / "s.yaml").write_text("structures: {a: 1}\ntolerance: 2\n")
+    return ["--structures", str(folder / "s.yaml")]
+
+
+@bad_dataset(48, code=1, says="not plain YAML")
 def yaml_that_would_run_code(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     (folder / "s.yaml").write_text("a: !!python/object/apply:os.getcwd []\n")

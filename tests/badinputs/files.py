@@ -139,6 +139,27 @@ def write_series(folder: Path, positions: Sequence[Sequence[float]], **elements:
     return folder
 
 
+def write_enhanced(path: Path, positions: Sequence[Sequence[float]], **elements: Any) -> Path:
+    """Write one enhanced CT file with a frame of 8 rows and 6 columns per position, with spacing 1.1 x 0.9."""
+    dataset = dicom_file(path, "1.2.840.10008.5.1.4.1.1.2.1", "CT")
+    dataset.SeriesInstanceUID, dataset.FrameOfReferenceUID = "1.2.3.4", "1.2.3.5"
+    dataset.Rows, dataset.Columns, dataset.NumberOfFrames = 8, 6, len(positions)
+    measures = _sequence_item(PixelSpacing=[1.1, 0.9], SliceThickness=2.0)
+    orientation = _sequence_item(ImageOrientationPatient=[1, 0, 0, 0, 1, 0])
+    dataset.SharedFunctionalGroupsSequence = [
+        _sequence_item(PixelMeasuresSequence=[measures], PlaneOrientationSequence=[orientation])
+    ]
+    dataset.PerFrameFunctionalGroupsSequence = [
+        _sequence_item(PlanePositionSequence=[_sequence_item(ImagePositionPatient=list(position))])
+        for position in positions
+    ]
+    for name, value in elements.items():
+        setattr(dataset, name, value)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    save(dataset, path)
+    return path.parent
+
+
 def even_positions(count: int = 5, distance: float = 2.0) -> list[list[float]]:
     return [[-10.0, -20.0, 30.0 + distance * k] for k in range(count)]
 

@@ -110,6 +110,21 @@ def test_fractions_below_the_threshold_are_background(tmp_path):
     assert np.array_equal(got.layers[0][..., 0] != 0, frame_mask().T)
 
 
+def test_fractions_of_one_are_a_mask(tmp_path):
+    got = _made("seg_fractional_of_ones", tmp_path).labels
+    assert np.array_equal(got.layers[0][..., 0] != 0, frame_mask().T)
+
+
+# Boxes between voxel centres hold whole voxels: 10 x 10, 6 x 6 and 2 x 2. The bow tie of a 6 x 6 box are two triangles
+# that meet in its middle; the centres on its diagonals count as inside: per triangle 6 + 4 + 2.
+@pytest.mark.parametrize(
+    ("name", "voxels"),
+    [("contours_nested", 100 - 36 + 4), ("contour_with_a_keyhole", 100 - 36), ("contour_that_crosses_itself", 24)],
+)
+def test_contours_are_filled_by_the_even_odd_rule(name, voxels, tmp_path):
+    assert int(np.count_nonzero(_made(name, tmp_path).labels.layers[0])) == voxels
+
+
 def test_label_maps_with_padding_and_a_segment_zero(tmp_path):
     got = _made("seg_labelmap_with_gaps_and_padding", tmp_path).labels
     assert got.labels() == (17, 256)

@@ -2,12 +2,15 @@
 
 import csv
 import json
+import subprocess
+import sys
 
 import numpy as np
 import pytest
 from tests.badinputs.files import AFFINE, nifti_bytes
 
 from segauge.cli import main
+from segauge.cli.wording import as_flags
 
 
 def box(shift=0, label=1):
@@ -68,8 +71,9 @@ def test_missing_and_extra_predictions(folders, capsys):
     assert run(folders) == 3
     out = capsys.readouterr().out
     assert "1 predictions have no ground truth and are not measured: 'zzz'" in out
-    assert "1 of 3 cases have no prediction and count as failures: '001'" in out
-    assert "001: prediction missing" in out
+    assert "1 of 3 cases have no prediction: '001'" in out
+    assert "3 cases, 1 of them not measured" in out
+    assert "1 prediction missing" in out
 
 
 def test_refused_geometry_has_its_own_exit_code(folders, capsys):
@@ -113,6 +117,16 @@ def test_structures_metrics_and_tolerances(folders, capsys):
     assert "--nsd-tolerance MM" in capsys.readouterr().err
 
 
+def test_structures_with_names_of_the_users_choice(folders, capsys):
+    save(folders / "gt" / "000.nii", np.where(box(), 1 + (np.arange(12) > 6), 0).astype(np.uint8))
+    out = folders / "r.json"
+    assert run(folders, "--structures", "whole=1+2,part=2", "--json", out, "--metrics", "dice") == 0
+    rows = json.loads(out.read_text())["per_case"]
+    assert {row["structure"]: row["dice"] for row in rows if row["case_id"] == "000"} == {"whole": 1.0, "part": 0.0}
+    assert run(folders, "--structures", "whole=1,2") == 1
+    assert "NAME=LABEL,NAME=LABEL+LABEL for all of them, got '2'" in capsys.readouterr().err
+
+
 def test_names_of_a_dataset(folders, capsys):
     (folders / "dataset.json").write_text(
         '{"labels": {"background": 0, "liver": 1, "spleen": 2}, "file_ending": ".nii"}'
@@ -140,3 +154,44 @@ def test_names_that_would_move_the_cursor(folders, capsys):
     save(folders / "gt" / "evil\x1b[2J.nii", box())
     assert run(folders) == 3
     assert "\x1b[2J" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("said", "shown"),
+    [
+        ("pass threshold=0.5 to take it", "pass --threshold 0.5 to take it"),
+        ('pass nan="background" to count', "pass --nan background to count"),
+        ("resample='nearest' if, or trust_array=True to", "--resample nearest if, or --trust-array to"),
+        ("Pass frame= (from 0)", "Pass --frame (from 0)"),
+        ("Say structures={'liver': 1}; a frame of x=3", "Say --structures liver=1; a frame of x=3"),
+    ],
+)
+def test_messages_speak_of_flags(said, shown):
+    assert as_flags(said) == shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 130, 200])
+def test_the_table_fits_the_terminal_and_says_what_it_leaves_out(folders, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    run(folders)
+    lines = capsys.readouterr().out.splitlines()
+    table = [line for line in lines if line[:1] in "┏┃┡│└"]
+    assert {len(line) for line in table} == {len(table[0])}
+    assert len(table[0]) <= width
+    assert len(table) == 5  # no cell was broken
+    left_out = [line for line in lines if line.startswith("no room for")]
+    assert all(
+        key in table[1] + "".join(left_out) for key in ("dice", "hd95 / mm", "nsd at 1 mm", "assd / mm", "det_f1")
+    )
+    assert bool(left_out) == (width < 130)
+
+
+def test_a_reader_that_stops_is_no_crash(folders):
+    """As in `segauge eval ... | head -1`."""
+    command = [sys.executable, "-c", "from segauge.cli import main; raise SystemExit(main())", "info"]
+    with subprocess.Popen(
+        [*command, *[str(next((folders / "gt").iterdir()))] * 2000], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == b""

@@ -205,9 +205,16 @@ def test_models_can_be_named_on_the_command_line(capsys, tmp_path):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself_and_its_exit_codes(capsys, command):
     with pytest.raises(SystemExit) as stop:
-        main([command.removesuffix("_scores"), "--help"])
+        main([command, "--help"])
     assert stop.value.code == 0
     assert "Exit codes:" in " ".join(capsys.readouterr().out.split())
+
+
+def test_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert all(f"{command} {words}" in out for command, words in COMMANDS.items())
 
 
 def test_help_loads_nothing_heavy():
@@ -215,7 +222,8 @@ def test_help_loads_nothing_heavy():
         "import sys; from segauge.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "print([m for m in ('scipy', 'pandas', 'rich', 'pyarrow', 'nibabel') if m in sys.modules])"
+        "heavy = ('scipy', 'pandas', 'rich', 'pyarrow', 'nibabel', 'segauge.stats', 'segauge.io')\n"
+        "print([m for m in heavy if m in sys.modules])"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.splitlines()[-1] == "[]"

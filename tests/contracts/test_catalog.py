@@ -8,8 +8,10 @@ import pytest
 
 from segauge import CATALOG, DEFAULT_METRICS, Status, measure, metric
 from segauge.errors import UnknownMetric
-from segauge.metrics.catalog import FAMILIES, resolve_metrics
+from segauge.metrics.catalog import FAMILIES, FORMER_NAMES, described, resolve_metrics
+from segauge.metrics.foreign import ALIASES, FOREIGN
 from segauge.scores import MetricInfo
+from segauge.stats.scales import scale_of
 
 UNITS = {"1", "mm", "ml", "count"}
 KEYS = [*CATALOG, *[family.example for family in FAMILIES]]
@@ -111,3 +113,24 @@ def test_only_what_exists_is_found(key):
     else:
         with pytest.raises(UnknownMetric, match="There are dice"):
             metric(key)
+
+
+def test_every_metric_that_is_a_score_has_its_scale_from_the_catalog():
+    for info in CATALOG.values():
+        if info.direction == "none":
+            with pytest.raises(UnknownMetric, match="a measurement, not a score"):
+                scale_of(info.key)
+        else:
+            assert scale_of(info.key).bounds == info.bounds
+            assert scale_of(info.key).higher_is_better == (info.direction == "higher")
+
+
+def test_other_names_lead_to_the_catalog_and_hide_none_of_its_keys():
+    assert all(metric(key) for key in ALIASES.values())
+    assert not (set(ALIASES) | set(FOREIGN)) & (set(CATALOG) | set(FORMER_NAMES))
+    assert not set(ALIASES) & set(FOREIGN)
+    assert described(" DSC ").key == "dice"
+    assert described("NSD@2").key == "nsd@2"
+    assert described("dsc@0.5").key == "dice"
+    assert described("mcc").bounds == (-1.0, 1.0)
+    assert described("beauty") is None

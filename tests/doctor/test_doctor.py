@@ -137,4 +137,4 @@ def test_the_command(tmp_path, capsys):
     pred[2, 1, 1] = 0
     save(tmp_path / "pred" / "a.nii", pred)
     assert main([*command, "--notes"]) == 0
-    assert "healthy (1 notes)" in capsys.readouterr().out
+    assert "healthy: 1 note" in capsys.readouterr().out

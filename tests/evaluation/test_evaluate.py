@@ -116,6 +116,28 @@ def test_names_pair_labels_that_are_numbered_differently():
         assert result.structures == ["liver", "spleen"]
 
 
+def test_a_number_is_the_ground_truths_where_the_prediction_has_the_name_under_another():
+    gt = LabelMap.from_array(two_labels())
+    pred = LabelMap.from_array(two_labels(2, 1), names={2: "liver", 1: "spleen"})
+    result = evaluate([Case("a", pred, gt)], structures={"liver": 1, "spleen": 2}, metrics=["dice"])
+    assert [row["dice"] for row in result.rows] == [1.0, 1.0]
+    assert "pred: 'liver' is its label 2 by name" in result.notes["a"]
+
+
+def test_structures_in_layers_of_their_own_and_across_layers():
+    """The same two boxes in one layer, in two that overlap, and as a region over both."""
+    one = LabelMap.from_array(two_labels(), names={1: "liver", 2: "spleen"})
+    masks = {name: one.mask(label).array for label, name in one.names.items()}
+    layered = LabelMap.from_masks({**masks, "all": np.logical_or(*masks.values())}, one.grid)
+    assert len(layered.layers) == 2
+    structures = {"liver": ["liver"], "both": ["liver", "spleen"], "layers": ["liver", "all"]}
+    result = evaluate([Case("a", layered, layered)], structures=structures, metrics=["dice", "gt_volume"])
+    assert [row["dice"] for row in result.rows] == [1.0] * 3
+    voxels = {name: int(mask.sum()) for name, mask in masks.items()}
+    both = sum(voxels.values())
+    assert [result.counts["a", name][0] for name in structures] == [voxels["liver"], both, both]
+
+
 def test_names_need_a_file_that_has_names():
     result = evaluate([Case("a", box(), box())], structures=["liver"])
     assert result.table.status[0, 0] is Status.FAILED

@@ -7,7 +7,7 @@ import pydicom
 import pytest
 from pydicom.encaps import encapsulate
 from tests.badinputs.catalog import GRID, box, frame_mask
-from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_series
+from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_enhanced, write_series
 
 from segauge.errors import GridMismatch, MissingExtra, UnknownStructure, UnreadableFile
 from segauge.grid import Grid
@@ -28,6 +28,22 @@ def test_a_series_is_a_grid_in_ras(tmp_path):
     expected = [[-0.9, 0, 0, 10], [0, -1.1, 0, 20], [0, 0, 2, 30], [0, 0, 0, 1]]
     np.testing.assert_allclose(series.grid.affine, expected, atol=1e-12)
     assert (series.series_uid, series.frame_of_reference) == ("1.2.3.4", "1.2.3.5")
+
+
+@pytest.mark.parametrize("as_file", [True, False])
+def test_an_enhanced_multi_frame_image_is_the_same_grid(tmp_path, as_file):
+    single = read_series(write_series(tmp_path / "ct", even_positions()))
+    write_enhanced(tmp_path / "enhanced" / "ct.dcm", even_positions()[::-1])
+    place = tmp_path / "enhanced" / "ct.dcm" if as_file else tmp_path / "enhanced"
+    enhanced = read_series(place)
+    assert enhanced.grid == single.grid
+    assert (enhanced.series_uid, enhanced.frame_of_reference) == (single.series_uid, single.frame_of_reference)
+    assert enhanced.files == (tmp_path / "enhanced" / "ct.dcm",)
+    contour = [("CLOSED_PLANAR", [[-8.2, -17.8, 32], [-6.4, -17.8, 32], [-6.4, -14.5, 32], [-8.2, -14.5, 32]])]
+    save(rtstruct_dataset(tmp_path / "rt.dcm", [("organ", contour)]), tmp_path / "rt.dcm")
+    drawn, other = (read_labels(tmp_path / "rt.dcm", reference=ref).labels for ref in (place, tmp_path / "ct"))
+    assert drawn.layers[0].any()
+    assert np.array_equal(drawn.layers[0], other.layers[0])
 
 
 def test_slices_are_sorted_along_the_normal_not_by_name(tmp_path):

@@ -3,25 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from segauge.cli.wording import as_flags
 from segauge.errors import SegaugeError
 
-#: Modules of this package, one per command; each has `add_parser(subparsers)` that sets a default `run(args) -> int`.
-COMMANDS: tuple[str, ...] = ("diff", "doctor", "eval", "groups", "import_scores", "info", "plan", "rank")
+#: Commands and what they do. Each is a module of this package with `add_parser(subparsers)`, which sets a default
+#: `run(args) -> int`; only the module of the command that was asked for is loaded.
+COMMANDS: dict[str, str] = {
+    "eval": "measure predictions against ground truth",
+    "doctor": "say what is wrong with the files, before any number",
+    "info": "say what a segmentation file holds",
+    "verify": "compute a result file again and say which numbers differ",
+    "rank": "rank models from per-case scores, with intervals, rank sets and the cases that decide",
+    "diff": "compare two evaluations of the same cases; fails on a regression",
+    "groups": "estimates per group of cases, gaps between groups, the worst group",
+    "plan": "how many cases separate two models, or make an interval narrow enough",
+    "import": "read result files of any known tool, audit them, write one score file",
+}
+#: Where a command cannot be the name of a module.
+_MODULES = {"import": "import_scores"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 0 fine, 1 tool error, 2 usage, 3 and up as the command says."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
     parser = argparse.ArgumentParser(prog="segauge", description="Measure segmentations against ground truth.")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in COMMANDS:
-        import_module(f"segauge.cli.{name}").add_parser(subparsers)
-    args = parser.parse_args(arguments)
+    for name, words in COMMANDS.items():
+        if given[:1] == [name]:
+            import_module(f"segauge.cli.{_MODULES.get(name, name)}").add_parser(subparsers)
+        else:
+            subparsers.add_parser(name, help=words)
+    args = parser.parse_args(given)
     try:
-        return int(args.run(args))
+        code = int(args.run(args))
+        sys.stdout.flush()
+        return code
     except SegaugeError as error:
-        print(f"segauge: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
+        print(f"segauge: {as_flags(str(error))}", file=sys.stderr)  # noqa: T201 - the command line speaks
+        return 1
+    except BrokenPipeError:
+        # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

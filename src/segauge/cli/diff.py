@@ -21,7 +21,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "diff",
-        help="compare two evaluations of the same cases; fails on a regression",
         description="Paired change per structure and metric, with intervals and new failures. A regression is a change "
         "that is significantly for the worse (Holm over all changes) and not within --margin, or a new failure. "
         f"Exit codes: 0 no regression, {REGRESSION} regression, 1 the files were refused, 2 usage.",

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import console, one_line
+from segauge.cli.wording import as_flags, counted
+from segauge.doctor import Level, examine
+from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 
 
@@ -15,7 +20,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "doctor",
-        help="say what is wrong with the files, before any number",
         description="Look at every file: pairing, health, grids, spacing, orientation (48 flips and permutations), "
         "labels, presence. Exit codes: 0 fine (warnings do not count), 1 tool error, 2 usage, 3 files are missing, "
         "unreadable or have the wrong labels, 4 grids or orientations do not agree.",
@@ -30,18 +34,19 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Examine, print and write."""
-    from segauge.doctor import Level, examine
-
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
-    found = examine(pairing)
+    with watched(len(pairing.pairs), "reading") if sys.stderr.isatty() else nullcontext() as bar:
+        found = examine(pairing, bar)
     out = console()
-    out.print(f"{found.n_cases} cases in the layout {pairing.layout!r}", markup=False)
+    out.print(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}", markup=False)
     for finding in found.findings:
         if finding.level is not Level.NOTE or args.notes:
-            out.print(one_line(str(finding)), markup=False)
+            out.print(as_flags(one_line(str(finding))), markup=False)
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
-    words = ", ".join(f"{count} {level.value}s" for level, count in counts.items() if count)
-    out.print("healthy" + (f" ({words})" if words else "") if found.is_healthy else words, markup=False)
+    words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)
+    if counts[Level.NOTE] and not args.notes:
+        words += " (--notes prints them)" if found.is_healthy else ""
+    out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)
     if args.json is not None:
         args.json.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
     errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}

@@ -6,11 +6,16 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from segauge.cli.sources import console, one_line
+from segauge.cli.evaluation_table import print_result
+from segauge.cli.sources import add_policy_arguments, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
+from segauge.evaluation import Case, EvaluationResult, evaluate
+from segauge.evaluation.dataset import DETECTION_METRICS
+from segauge.io import Limits
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
@@ -20,21 +25,14 @@ from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.scores import Status
 
-if TYPE_CHECKING:
-    from segauge.evaluation import Case, EvaluationResult
-
-#: Metrics of lesions that belong to the usual ones, and the tolerances in mm of the curve in a report.
-DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
+#: Tolerances in mm of the curve in a report.
 CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
-#: What the table in the terminal shows of the metrics.
-_SHOWN = ("dice", "nsd", "hd95", "assd", "det_f1")
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "eval",
-        help="measure predictions against ground truth",
         description="Measure a folder of predictions against a folder of ground truth. Finished cases are kept in "
         "--cache (by default beside the first output file): the same command goes on where it was stopped. "
         "Exit codes: 0 fine, 1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
@@ -47,13 +45,21 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
     _add_measuring(parser.add_argument_group("measuring"))
+    _add_reading(parser.add_argument_group("reading and placing"))
     statistics = parser.add_argument_group("statistics")
-    statistics.add_argument("--confidence", type=float, default=0.95)
-    statistics.add_argument("--resamples", type=int, default=2000)
-    statistics.add_argument("--seed", type=int, default=0)
+    add_policy_arguments(statistics)
+    statistics.add_argument(
+        "--allow-missing", action="store_true", help="leave cases without a prediction out of the means (counted), "
+        "and do not fail for them"
+    )  # fmt: skip
+    statistics.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals (default: 0.95)")
+    statistics.add_argument("--resamples", type=int, default=2000, metavar="N", help="of intervals (default: 2000)")
+    statistics.add_argument("--seed", type=int, default=0, metavar="N", help="of the resamples (default: 0)")
     running = parser.add_argument_group("running")
-    running.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
-    running.add_argument("--executor", help='"serial", "processes", "dask", or the address of a dask scheduler')
+    running.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per core)")
+    running.add_argument(
+        "--executor", metavar="WHERE", help='"serial", "processes", "dask", or the address of a dask scheduler'
+    )
     running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
     running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
     running.add_argument("--no-progress", action="store_true", help="no progress bar")
@@ -69,19 +75,43 @@ def add_parser(subparsers: Any) -> None:
 
 
 def _add_measuring(group: Any) -> None:
-    group.add_argument("--structures", help='names or labels (1,2,3), "all", a dataset.json or a YAML file')
-    group.add_argument("--label", type=int, help="only this label")
-    group.add_argument("--ignore", type=int, help="ground-truth label whose voxels count for nothing")
+    group.add_argument(
+        "--structures",
+        metavar="WHAT",
+        help='labels (1,2,3), names, NAME=LABEL (kidneys=1+2,tumor=3), "all", a dataset.json or a YAML file',
+    )
+    group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
+    group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
     group.add_argument("--metrics", help='such as dice,hd95,nsd@2, or "all"')
     group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
-    group.add_argument("--surface", default="marching-cubes", choices=("marching-cubes", "voxel"))
-    group.add_argument("--hd", default="directed", choices=("directed", "pooled"))
+    group.add_argument(
+        "--surface", default="marching-cubes", choices=("marching-cubes", "voxel"), help="default: marching-cubes"
+    )
+    group.add_argument(
+        "--hd", default="directed", choices=("directed", "pooled"), help="percentiles of distances (default: directed)"
+    )
     group.add_argument("--no-detection", action="store_true", help="do not match lesions")
-    group.add_argument("--detection-iou", type=float, default=0.1)
-    group.add_argument("--segment-number", type=int, default=1, help="segment of DICOM-SEG files")
+    group.add_argument(
+        "--detection-iou", type=float, default=0.1, metavar="IOU", help="from which a lesion is found (default: 0.1)"
+    )
+    group.add_argument(
+        "--segment-number", type=int, default=1, metavar="N", help="segment of DICOM-SEG files (default: 1)"
+    )
+
+
+def _add_reading(group: Any) -> None:
+    group.add_argument("--spacing", metavar="MM", help="voxel edges in mm that replace the files': 1, or 0.8,0.8,2.5")
+    group.add_argument("--frame", type=int, metavar="N", help="which volume of time series, from 0")
+    group.add_argument(
+        "--nan", default="refuse", choices=("refuse", "background"), help="what NaN voxels are (default: refused)"
+    )
+    group.add_argument("--max-voxels", type=int, default=Limits().max_voxels, metavar="N", help="largest image")
     group.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
     group.add_argument("--resample", choices=("nearest",), help="for predictions on another grid")
     group.add_argument("--trust-array", action="store_true", help="compare voxel by voxel, whatever the headers say")
+    group.add_argument(
+        "--any-frame-of-reference", action="store_true", help="compare DICOM files of different frames of reference"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -94,16 +124,16 @@ def run(args: argparse.Namespace) -> int:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
         return 1
-    _print(result, [*pairing.warnings, *warnings])
+    print_result(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
     if args.report is not None:
         result.to_html(args.report, cases=cases, images=_images(args.images), title=args.title)
-    return _exit_code(result)
+    for path in _outputs(args):
+        print(f"written: {path}")  # noqa: T201 - the command line speaks
+    return _exit_code(result, allow_missing=args.allow_missing)
 
 
 def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) -> EvaluationResult:
-    from segauge.evaluation import evaluate
-
     return evaluate(
         cases,
         nsd_tolerance=_tolerance(args.nsd_tolerance),
@@ -121,7 +151,12 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
         ignore=args.ignore,
         resample=args.resample,
         trust_array=args.trust_array,
+        any_frame_of_reference=args.any_frame_of_reference,
         threshold=args.threshold,
+        max_voxels=args.max_voxels,
+        frame=args.frame,
+        nan=args.nan,
+        policy=replace(policy_of(args), missing="exclude" if args.allow_missing else "failed"),
         jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
         executor=args.executor or "processes",
         timeout=args.timeout,
@@ -132,8 +167,6 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
 
 def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
     """Return the cases with their metadata, and what the table of metadata lacks or has too much."""
-    from segauge.evaluation import Case
-
     known = {} if args.metadata is None else read_metadata(args.metadata, key=args.key)
     ids = {pair.case_id for pair in pairing.pairs}
     warnings = []
@@ -144,8 +177,19 @@ def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list
         ):
             if names:
                 warnings.append(f"{len(names)} {words}: {', '.join(map(repr, names[:3]))}{' ...' * (len(names) > 3)}")
-    cases = [Case(pair.case_id, pair.pred, pair.gt, metadata=known.get(pair.case_id, {})) for pair in pairing.pairs]
+    spacing = _spacing(args.spacing)
+    cases = [Case(pair.case_id, pair.pred, pair.gt, spacing, known.get(pair.case_id, {})) for pair in pairing.pairs]
     return cases, warnings
+
+
+def _spacing(text: str | None) -> float | tuple[float, ...] | None:
+    if text is None:
+        return None
+    try:
+        edges = tuple(float(part) for part in text.replace("x", ",").split(","))
+    except ValueError:
+        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, got {text!r}.") from None
+    return edges[0] if len(edges) == 1 else edges
 
 
 def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
@@ -158,6 +202,8 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
     if args.structures == "all" or args.structures.lower().endswith((".json", ".yaml", ".yml")):
         return args.structures
     wanted = [part.strip() for part in args.structures.split(",") if part.strip()]
+    if any("=" in part for part in wanted):
+        return _named_structures(wanted)
     if not isinstance(declared, Labeling):
         return [int(part) if part.lstrip("-").isdigit() else part for part in wanted]
     chosen: dict[str, tuple[int, ...]] = {}
@@ -167,6 +213,17 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
         name = part if part in declared.structures else f"label {part}"
         chosen[name] = declared.structures.get(part) or (int(part),)
     return Labeling(chosen, declared.ignore)
+
+
+def _named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
+    """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
+    named: dict[str, tuple[int | str, ...]] = {}
+    for part in wanted:
+        name, sign, labels = part.rpartition("=")
+        if not sign or not name or not labels:
+            raise InvalidInput(f"Expected --structures NAME=LABEL,NAME=LABEL+LABEL for all of them, got {part!r}.")
+        named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
+    return named
 
 
 def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> str | list[str] | None:
@@ -202,8 +259,13 @@ def _tolerance(text: str) -> float | Mapping[str, float]:
 def _cache(args: argparse.Namespace) -> Path | None:
     if args.cache is not None:
         return Path(args.cache)
-    first = next((path for path in (args.json, args.csv, args.summary_json, args.metrics_json) if path), None)
-    return None if first is None else Path(first).with_name(f"{Path(first).name}.cache")
+    first = next(iter(_outputs(args)), None)
+    return None if first is None else first.with_name(f"{first.name}.cache")
+
+
+def _outputs(args: argparse.Namespace) -> list[Path]:
+    """Return the files that are to be written."""
+    return [path for path in (args.json, args.csv, args.summary_json, args.metrics_json, args.report) if path]
 
 
 def _write(result: EvaluationResult, pairing: Pairing, args: argparse.Namespace) -> None:
@@ -221,34 +283,8 @@ def _write(result: EvaluationResult, pairing: Pairing, args: argparse.Namespace)
         write_summary(args.summary_json, result.table, labels, pairing.pairs, result.counts)
 
 
-def _print(result: EvaluationResult, warnings: list[str]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    out = console()
-    shown = [key for key in result.metric_names if key in _SHOWN] or result.metric_names[:6]
-    table = Table(
-        title=f"{len(result.table)} cases, mean [{100 * result.confidence:g} % interval]", title_justify="left"
-    )
-    for name in ("structure", *shown, "n", "not measured or missed"):
-        table.add_column(escape(name))
-    for name in result.structures:
-        found = result.summary(name)
-        first = found[shown[0]]
-        bad = {status: n for status, n in result.table.status_counts(name).items() if status.is_failure}
-        words = ", ".join(f"{n} {status.value}" for status, n in bad.items())
-        cells = [str(found[key]) + (f" n={found[key].n}" if found[key].n != first.n else "") for key in shown]
-        table.add_row(escape(name), *map(escape, cells), str(first.n), words)
-    out.print(table)
-    for warning in (*warnings, *result.warnings):
-        out.print(f"warning: {one_line(warning)}", markup=False)
-    for case, (status, reason) in result.failures.items():
-        out.print(f"{one_line(case)}: {status.value}: {one_line(reason)}", markup=False)
-    noted = sum(len(notes) for notes in result.notes.values())
-    if noted:
-        out.print(f"{noted} notes on {len(result.notes)} cases; --json has them", markup=False)
-
-
-def _exit_code(result: EvaluationResult) -> int:
+def _exit_code(result: EvaluationResult, *, allow_missing: bool) -> int:
     states = {status for status, _ in result.failures.values()}
+    if allow_missing:
+        states.discard(Status.PREDICTION_MISSING)
     return 4 if Status.REFUSED in states else 3 if states else 0

@@ -25,7 +25,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "groups",
-        help="estimates per group of cases, gaps between groups, the worst group",
         description="Groups are the values of one metadata column, or bins of a numeric one. Everything is corrected "
         "for the number of groups. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
     )

@@ -14,7 +14,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "import",
-        help="read result files of any known tool, audit them, write one score file",
         description="Reads Touchstone folders, challengeR and Rankings Reloaded CSV, nnU-Net summary.json, MONAI "
         "*_raw.csv, panoptica tables, segauge and segbench JSON, and plain CSV or Parquet tables. Problems are refused "
         "unless a repair is chosen. Exit codes: 0 fine, 1 refused, 2 usage.",

@@ -10,12 +10,14 @@ from typing import Any
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
 
+#: Labels that are listed one by one.
+_SHOWN = 150
+
 
 def add_parser(subparsers: Any) -> None:
     """Add the command `info`."""
     parser = subparsers.add_parser(
         "info",
-        help="say what a segmentation file holds",
         description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions. "
         "Exit codes: 0 fine, 1 the file cannot be read, 2 usage, 3 some of several files cannot be read.",
     )
@@ -60,6 +62,23 @@ def _lines(facts: dict[str, Any]) -> list[str]:
 
 
 def _table(labels: list[dict[str, Any]]) -> list[str]:
+    empty = [entry for entry in labels if entry["voxels"] == 0 and entry["contours"] is None]
+    labels = [entry for entry in labels if entry not in empty]
+    if not labels:
+        return [f"  no foreground; {len(empty)} labels have a name"]
+    shown, more = labels[:_SHOWN], labels[_SHOWN:]
+    rows = _rows(shown)
+    if more:
+        low, high = labels[0]["label"], labels[-1]["label"]
+        rows.append(f"  and {len(more)} more from {low} to {high}: is this an image, not a label map? (--json has all)")
+    if empty:
+        rows.append(
+            f"  and {len(empty)} with a name but no voxel: {', '.join(entry['name'] for entry in empty[:3])} ..."
+        )
+    return rows
+
+
+def _rows(labels: list[dict[str, Any]]) -> list[str]:
     width = max(5, *(len(str(entry["label"])) for entry in labels))
     names = max(4, *(len(entry["name"]) for entry in labels))
     head = f"  {'label':>{width}}  {'name':<{names}}  {'voxels':>12}  {'ml':>12}  contours"

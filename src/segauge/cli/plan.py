@@ -27,7 +27,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "plan",
-        help="how many cases separate two models, or make an interval narrow enough",
         description="From the scores of models (SOURCE), or from --sd and --n of a pilot. A pilot's standard deviation "
         "counts with its upper 80 % limit. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
     )

@@ -24,7 +24,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "rank",
-        help="rank models from per-case scores, with intervals, rank sets and the cases that decide",
         description="Rank models from the result files people already have. Several structures are ranked one by one "
         "and over all. Exit codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
     )

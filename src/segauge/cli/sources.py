@@ -12,7 +12,7 @@ from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, read_scores
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.stats.matrix import ScoreMatrix, score_matrix
-from segauge.stats.missing import MissingPolicy
+from segauge.stats.missing import AbsentPolicy, FailedPolicy, MissingPolicy
 from segauge.stats.scales import Scale, scale_of
 
 if TYPE_CHECKING:
@@ -42,9 +42,7 @@ def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--metric", help="only this metric; the name of the metric where the file does not say")
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for metrics that segauge does not know")
     group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale, for metrics that segauge does not know")
-    group.add_argument("--failed", default="auto", choices=("auto", "worst", "penalty", "last", "exclude"))
-    group.add_argument("--absent", default="exclude", choices=("exclude", "perfect"))
-    group.add_argument("--penalty", type=float, help="value of a failed case, such as the image diagonal in mm")
+    add_policy_arguments(group)
     group.add_argument("--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ...")
     group.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
     group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
@@ -52,6 +50,17 @@ def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     statistics.add_argument("--level", type=float, default=0.95)
     statistics.add_argument("--n-resamples", type=int, default=10_000)
     statistics.add_argument("--seed", type=int, default=0)
+
+
+def add_policy_arguments(group: Any) -> None:
+    """Add the arguments that say what cases without a number count as."""
+    group.add_argument(
+        "--failed", default="auto", choices=get_args(FailedPolicy), help="what missed and failed cases count as"
+    )
+    group.add_argument(
+        "--absent", default="exclude", choices=get_args(AbsentPolicy), help="what cases without the structure count as"
+    )
+    group.add_argument("--penalty", type=float, help="value of a failed case, such as the image diagonal in mm")
 
 
 def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedScores:

@@ -11,7 +11,9 @@ import numpy as np
 from segauge.doctor.findings import Diagnosis, Finding, Level, Topic
 from segauge.doctor.orientation import best_turn, explanation
 from segauge.errors import SegaugeError
-from segauge.evaluation.structures import StructureSpec, spec_of
+from segauge.evaluation.choices import spec_of
+from segauge.evaluation.progress import Progress
+from segauge.evaluation.structures import StructureSpec
 from segauge.geometry.masks import tabulate
 from segauge.io import Reading, SpacingSource, read_labels
 from segauge.io.contents import content_hash
@@ -25,14 +27,20 @@ _USUAL_SPACING = (0.05, 20.0)
 _DOUBTFUL_DICE = 0.8
 
 
-def examine(pairing: Pairing) -> Diagnosis:
-    """Look at every file once, one case after the other, and return what was found, the worst first."""
+def examine(pairing: Pairing, progress: Progress | None = None) -> Diagnosis:
+    """Look at every file once, one case after the other, and return what was found, the worst first.
+
+    `progress` is told of each case that is done, and whether errors were found in it.
+    """
     chart = _Chart()
     for warning in pairing.warnings:
         level = Level.ERROR if "no prediction" in warning else Level.WARNING
         chart.add(level, "pairing", "", warning)
     for pair in pairing.pairs:
+        known = len(chart.findings)
         _examine_pair(pair, chart)
+        if progress is not None:
+            progress.advance(failed=any(finding.level is Level.ERROR for finding in chart.findings[known:]))
     structures = pairing.structures
     _examine_dataset(chart, spec_of(structures) if structures is not None else None)
     order = list(Level)
@@ -104,7 +112,7 @@ def _examine_spacing(gt: Reading, case: str, chart: _Chart) -> None:
     spacing = gt.labels.grid.spacing
     chart.spacings[tuple(round(edge, 3) for edge in spacing)] += 1
     shown = " x ".join(f"{edge:g}" for edge in spacing)
-    if gt.spacing_source is SpacingSource.ASSUMED:
+    if gt.spacing_source in (SpacingSource.ASSUMED, SpacingSource.UNUSABLE):
         chart.add(Level.WARNING, "spacing", case, "the ground truth knows no voxel edges: distances would be in voxels")
     elif not all(_USUAL_SPACING[0] <= edge <= _USUAL_SPACING[1] for edge in spacing):
         chart.add(Level.WARNING, "spacing", case, f"voxel edges of {shown} mm: are these millimetres?")
@@ -160,7 +168,7 @@ def _examine_dataset(chart: _Chart, spec: StructureSpec | None) -> None:
         for label in sorted(in_pred - in_gt):
             words = f"label {label} is predicted in {chart.pred_labels[label]} cases and occurs in no ground truth"
             chart.add(Level.WARNING, "labels", "", words)
-        for label in sorted(in_gt - in_pred):
+        for label in sorted(in_gt - in_pred - {spec.ignore if spec is not None else None}):
             words = f"label {label} is in {chart.gt_labels[label]} ground truths and in no prediction"
             chart.add(Level.WARNING, "labels", "", words)
     if spec is not None and spec.mode == "named":

@@ -22,6 +22,7 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
 
     """
     structures, warnings = _structures(records, options)
+    warnings += _spacing_warnings(records)
     shape = (len(records), len(structures), len(options.metrics))
     values = np.full(shape, np.nan)
     status = np.empty(shape[:2], dtype=object)
@@ -72,7 +73,29 @@ def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple
         if name not in in_gt and (count := sum(name in record.get("structures", {}) for record in read))
     ]
     found = sorted((name for name in seen if name in in_gt), key=_natural)
-    return tuple(found) or ("foreground",), warnings
+    return tuple(found) or ("foreground",), [*warnings, *_spelling_warnings(found)]
+
+
+def _spelling_warnings(names: Sequence[str]) -> list[str]:
+    """Say which names differ in capitals, hyphens and blanks alone: most likely one structure, written in two ways."""
+    alike: dict[str, list[str]] = {}
+    for name in names:
+        alike.setdefault("".join(letter for letter in name.casefold() if letter.isalnum()), []).append(name)
+    twice = [found for plain, found in alike.items() if plain and len(found) > 1]
+    if not twice:
+        return []
+    shown = "; ".join(" and ".join(map(repr, found)) for found in twice[:3]) + (" ..." if len(twice) > 3 else "")
+    return [f"{len(twice)} structures are spelled in several ways, and measured apart: {shown}. Rename the files."]
+
+
+def _spacing_warnings(records: Mapping[str, Record]) -> list[str]:
+    assumed = [case for case, record in records.items() if record.get("spacing_assumed")]
+    if not assumed:
+        return []
+    return [
+        f"{len(assumed)} ground truths know no voxel edges, such as that of {assumed[0]!r}: 1 mm was assumed, so "
+        "distances are in voxels and volumes in 1000 voxels. Give the spacing in mm."
+    ]
 
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:

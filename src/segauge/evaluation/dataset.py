@@ -7,12 +7,15 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
+from dataclasses import asdict
+from functools import lru_cache
 from importlib.metadata import version
 from typing import Any, Literal
 
 from segauge import errors
 from segauge.errors import InvalidInput, SegaugeError, UnreadableFile
 from segauge.evaluation.cases import Case
+from segauge.evaluation.choices import Labels, StructureChoice, spec_of
 from segauge.evaluation.collection import score_table
 from segauge.evaluation.progress import Progress, watched
 from segauge.evaluation.result import EvaluationResult
@@ -25,20 +28,20 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
-from segauge.evaluation.structures import StructureChoice, spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.io import Limits
 from segauge.io.contents import content_hash
 from segauge.io.journal import Journal, open_journal
+from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
-from segauge.metrics.matching import DetectionRules
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 from segauge.stats.missing import AUTO, MissingPolicy
 
-_DETECTION = ("det_f1", "det_precision", "det_recall")
+#: Metrics of lesions that are measured beside the usual ones.
+DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
 
 
 def evaluate(
@@ -53,6 +56,7 @@ def evaluate(
     n_resamples: int = 2000,
     seed: int = 0,
     structures: StructureChoice | None = None,
+    pred_structures: Mapping[str, Labels] | Labeling | None = None,
     metrics: str | Iterable[str] | None = None,
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
@@ -62,6 +66,8 @@ def evaluate(
     any_frame_of_reference: bool = False,
     threshold: float | None = None,
     max_voxels: int = Limits().max_voxels,
+    frame: int | None = None,
+    nan: Literal["refuse", "background"] = "refuse",
     policy: MissingPolicy = AUTO,
     jobs: int | None = None,
     executor: Any = None,
@@ -88,6 +94,7 @@ def evaluate(
         seed: of the resamples.
         structures: names, label values, `{"kidneys": [1, 2]}`, a Labeling, the path of a dataset.json or YAML file, or
             "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error.
+        pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
         metrics: keys of the catalog; the usual ones if not given.
         surface: "marching-cubes" or "voxel".
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
@@ -97,6 +104,8 @@ def evaluate(
         any_frame_of_reference: compare DICOM files of different frames of reference.
         threshold: take probabilities of at least this value as foreground.
         max_voxels: largest image that is read.
+        frame: which volume of a time series, from 0.
+        nan: "refuse" images with NaN or infinite voxels, or take these as "background".
         policy: what cases without a number count as in summaries.
         jobs: worker processes; 1 and in this process if not given.
         executor: "serial", "processes", "dask", the address of a dask scheduler, or a dask client.
@@ -110,45 +119,28 @@ def evaluate(
         CacheUnusable: if the cache folder cannot be written or another run is using it.
 
     """
-    if on_error not in ("record", "raise"):
-        raise InvalidInput(f"on_error: expected 'record' or 'raise', got {on_error!r}.")
-    wanted = (*DEFAULT_METRICS, *(_DETECTION if detection else ())) if metrics is None else metrics
-    found = resolve_metrics(wanted)
-    DetectionRules(iou_threshold=detection_iou)
     options = ScoringOptions(
-        spec_of(structures, label=label, ignore=ignore),
-        tuple(info.key for info in found),
-        nsd_tolerance,
-        check_surface(surface),
-        hd,
-        detection_iou,
-        segment_number,
-        resample,
-        trust_array,
-        any_frame_of_reference,
-        threshold,
-        max_voxels,
-    )
-    total = len(cases) if isinstance(cases, (list, tuple)) else None
+        spec_of(structures, label=label, ignore=ignore, pred_structures=pred_structures),
+        _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, detection_iou, segment_number,
+        resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
+    )  # fmt: skip
     with ExitStack() as stack:
         journal = None if cache is None else stack.enter_context(open_journal(cache))
-        bar = stack.enter_context(watched(total)) if progress else None
+        bar = stack.enter_context(watched(_length(cases))) if progress else None
         dataset = _Dataset(options, journal, bar, on_error, _threads(jobs, executor))
         dataset.measure(cases, executor=executor, jobs=jobs, timeout=timeout)
-    table, warnings = score_table(dataset.in_order(), options)
-    return EvaluationResult(
-        table,
-        found,
-        {case: kept.metadata for case, kept in dataset.cases.items()},
-        {case: tuple(record["notes"]) for case, record in dataset.in_order().items() if record["notes"]},
-        tuple(warnings),
-        dataset.counts(),
-        dataset.protocol({"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": str(policy)}),
-        confidence,
-        n_resamples,
-        seed,
-        policy,
-    )
+    return dataset.result(confidence, n_resamples, seed, policy)
+
+
+def _metric_keys(metrics: str | Iterable[str] | None, detection: bool) -> tuple[str, ...]:
+    """Return the keys of the metrics that were asked for, or of the usual ones."""
+    wanted = (*DEFAULT_METRICS, *(DETECTION_METRICS if detection else ())) if metrics is None else metrics
+    return tuple(info.key for info in resolve_metrics(wanted))
+
+
+def _length(cases: Iterable[Case]) -> int | None:
+    """Return the number of cases where it is known without taking them."""
+    return len(cases) if isinstance(cases, (list, tuple)) else None
 
 
 def _threads(jobs: int | None, executor: Any) -> int | None:
@@ -163,6 +155,7 @@ class _Kept:
 
     def __init__(self, case: Case) -> None:
         self.metadata = dict(case.metadata)
+        self.spacing = case.spacing
         self.names = {"pred": source_name(case.pred), "gt": source_name(case.gt)}
         self.hashes: dict[str, str | None] = {}
         self.key: str | None = None
@@ -174,6 +167,8 @@ class _Dataset:
     def __init__(
         self, options: ScoringOptions, journal: Journal | None, bar: Progress | None, on_error: str, threads: int | None
     ) -> None:
+        if on_error not in ("record", "raise"):
+            raise InvalidInput(f"on_error: expected 'record' or 'raise', got {on_error!r}.")
         self._options, self._journal, self._bar = options, journal, bar
         self._on_error, self._threads = on_error, threads
         self.cases: dict[str, _Kept] = {}
@@ -226,22 +221,32 @@ class _Dataset:
         if self._bar is not None:
             self._bar.advance(failed=bool(record["status"]))
 
-    def in_order(self) -> dict[str, Record]:
-        """Return the records in the order of the cases."""
-        return {case: self._records[case] for case in self.cases}
+    def result(self, confidence: float, n_resamples: int, seed: int, policy: MissingPolicy) -> EvaluationResult:
+        """Return the scores of all cases, in the order in which these came."""
+        records = {case: self._records[case] for case in self.cases}
+        table, warnings = score_table(records, self._options)
+        statistics = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": asdict(policy)}
+        return EvaluationResult(
+            table,
+            resolve_metrics(self._options.metrics),
+            {case: kept.metadata for case, kept in self.cases.items()},
+            {case: tuple(record["notes"]) for case, record in records.items() if record["notes"]},
+            tuple(warnings),
+            _voxel_counts(records),
+            self._protocol(statistics),
+            confidence,
+            n_resamples,
+            seed,
+            policy,
+        )
 
-    def counts(self) -> dict[tuple[str, str], tuple[int, int, int, int]]:
-        """Return the voxel counts of all cases and structures."""
-        return {
-            (case, name): (found[0], found[1], found[2], found[3])
-            for case, record in self.in_order().items()
-            for name, found in record.get("counts", {}).items()
-        }
-
-    def protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:
+    def _protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is needed to get the same numbers again."""
         files = {
-            case: {side: {"name": kept.names[side], "sha256": kept.hashes[side]} for side in ("pred", "gt")}
+            case: {
+                **{side: {"name": kept.names[side], "sha256": kept.hashes[side]} for side in ("pred", "gt")},
+                **({} if kept.spacing is None else {"spacing": kept.spacing}),
+            }
             for case, kept in self.cases.items()
         }
         return {
@@ -252,6 +257,15 @@ class _Dataset:
         }
 
 
+def _voxel_counts(records: Mapping[str, Record]) -> dict[tuple[str, str], tuple[int, int, int, int]]:
+    return {
+        (case, name): (found[0], found[1], found[2], found[3])
+        for case, record in records.items()
+        for name, found in record.get("counts", {}).items()
+    }
+
+
+@lru_cache(maxsize=1)
 def _versions() -> dict[str, str]:
     return {"segauge": version("segauge"), "numpy": version("numpy"), "engine": engine().__name__.rpartition(".")[2]}
 

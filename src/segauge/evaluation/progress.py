@@ -26,15 +26,15 @@ class _Bar:
 
 
 @contextmanager
-def watched(total: int | None) -> Iterator[Progress]:
-    """Show a progress bar on standard error while cases are measured."""
+def watched(total: int | None, doing: str = "measuring") -> Iterator[Progress]:
+    """Show a progress bar on standard error while cases are measured, or whatever is being done with them."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as RichProgress
 
     columns = (
-        TextColumn("measuring"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
+        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"),
         TimeRemainingColumn(), TextColumn("{task.fields[failed]} failed"),
     )  # fmt: skip
     with RichProgress(*columns, console=Console(stderr=True)) as bar:
-        yield _Bar(bar, bar.add_task("measuring", total=total, failed=0, rate=""))
+        yield _Bar(bar, bar.add_task(doing, total=total, failed=0, rate=""))

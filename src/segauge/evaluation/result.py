@@ -40,8 +40,7 @@ class EvaluationResult(Outlook):
         metadata: per case id what the cases came with.
         notes: per case id what was odd about its files and how it was taken; only cases that have any.
         warnings: what concerns the whole dataset.
-        counts: voxels of each case and structure: true and false positives, false and true negatives; only where
-            structures do not overlap.
+        counts: voxels of each case and structure: true and false positives, false and true negatives.
         protocol: versions, options, policies, seeds and the hashes of all files: what is needed to get the same again.
         confidence, n_resamples, seed: of the intervals.
         policy: what cases without a number count as.

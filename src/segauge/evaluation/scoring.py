@@ -16,14 +16,21 @@ from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_
 from segauge.geometry.masks import tabulate
 from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
+from segauge.io.reading import SpacingSource
+from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
-from segauge.measurement import Measurement, measure
+from segauge.measurement import LayerPairs, Measurement, measure_layers
+from segauge.metrics.catalog import resolve_metrics
 from segauge.metrics.matching import DetectionRules
+from segauge.metrics.parts import Options
 from segauge.metrics.surface import HdMode
 from segauge.placement import place
 from segauge.scores import Status
 
 Record = dict[str, Any]
+
+#: What metrics need that is made of millimetres, whatever their unit.
+_IN_MM = ("surface", "band")
 
 
 @dataclass(frozen=True)
@@ -42,14 +49,18 @@ class ScoringOptions:
     any_frame_of_reference: bool = False
     threshold: float | None = None
     max_voxels: int = Limits().max_voxels
+    frame: int | None = None
+    nan: Literal["refuse", "background"] = "refuse"
+
+    def __post_init__(self) -> None:
+        DetectionRules(iou_threshold=self.detection_iou)  # says so here and now, not in every case, if it is no IoU
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
         tolerance = self.nsd_tolerance
         return {
-            "structures": self.spec.mode
-            if self.spec.mode != "named"
-            else {k: list(v) for k, v in self.spec.parts.items()},
+            "structures": self.spec.mode if self.spec.mode != "named" else _listed(self.spec.parts),
+            **({} if self.spec.pred_parts is None else {"pred_structures": _listed(self.spec.pred_parts)}),
             "ignore": self.spec.ignore,
             "metrics": list(self.metrics),
             "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
@@ -62,7 +73,13 @@ class ScoringOptions:
             "any_frame_of_reference": self.any_frame_of_reference,
             "threshold": self.threshold,
             "max_voxels": self.max_voxels,
+            "frame": self.frame,
+            "nan": self.nan,
         }
+
+
+def _listed(parts: Mapping[str, tuple[int | str, ...]]) -> dict[str, list[int | str]]:
+    return {name: list(labels) for name, labels in parts.items()}
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,7 @@ class _Remarks:
     """What has to be said about a case, gathered on the way."""
 
     notes: list[str] = field(default_factory=list)
+    spacing_assumed: bool = False
 
 
 def score_case(job: CaseJob) -> Record:
@@ -112,6 +130,7 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     case, options = job.case, job.options
     gt = _read(case.gt, case, options, None)
     remarks.notes += [f"gt: {note}" for note in gt.notes]
+    remarks.spacing_assumed = _is_spacing_assumed(gt, options)
     if case.pred is None:
         return _without_prediction(job, gt, remarks)
     pred = _read(case.pred, case, options, gt.labels)
@@ -124,29 +143,20 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         any_frame_of_reference=options.any_frame_of_reference,
     )
     remarks.notes += placed.notes
-    pairs, counts = _pair(placed.pred, placed.gt, pred, gt, job, remarks)
-    if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
-        remarks.notes.append(
-            f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
-            'structures="all" measures each'
-        )
+    layers = LayerPairs(placed.pred, placed.gt, job.threads)
+    pairs = _pair(layers, pred, gt, job, remarks)
     if not pairs.gt:  # "all" structures of two empty masks are none
         return {**_located(placed.gt, remarks), "structures": {}, "in_gt": [], "counts": {}}
-    measured = measure(
-        placed.pred,
-        placed.gt,
-        pairs.gt,
-        options.metrics,
-        pred_structures=pairs.pred,
-        ignore=options.spec.ignore,
-        nsd_tolerance=options.nsd_tolerance,
-        surface=options.surface,
-        hd=options.hd,
-        detection=DetectionRules(iou_threshold=options.detection_iou),
-        threads=job.threads,
+    measured = measure_layers(
+        layers,
+        Labeling(pairs.gt, options.spec.ignore),
+        Labeling(pairs.pred),
+        resolve_metrics(options.metrics),
+        Options(options.surface, options.hd, DetectionRules(iou_threshold=options.detection_iou), threads=job.threads),
+        options.nsd_tolerance,
         case_id=case.case_id,
     )
-    return {**_located(placed.gt, remarks), **_scores(measured), "counts": counts}
+    return {**_located(placed.gt, remarks), **_scores(measured), "counts": _counts(layers, pairs, options)}
 
 
 def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelMap | None) -> Reading:
@@ -156,42 +166,54 @@ def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelM
         spacing=case.spacing if not isinstance(source, LabelMap) else None,
         reference=reference if reference is not None and reference.in_space else None,
         threshold=options.threshold,
+        frame=options.frame,
+        nan=options.nan,
         any_frame_of_reference=options.any_frame_of_reference,
         limits=Limits(max_voxels=options.max_voxels),
     )
 
 
-def _pair(
-    pred: LabelMap, gt: LabelMap, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks
-) -> tuple[LabelPair, dict[str, list[int]]]:
-    """Return which labels make which structure, and the voxels (TP, FP, FN, TN) of each.
+def _is_spacing_assumed(gt: Reading, options: ScoringOptions) -> bool:
+    """Say whether millimetres are taken for voxels; refuse that where the file should have known better."""
+    in_mm = [info.key for info in resolve_metrics(options.metrics) if info.unit in ("mm", "ml") or info.needs in _IN_MM]
+    if gt.spacing_source is SpacingSource.UNUSABLE and in_mm:
+        shown = ", ".join(in_mm[:3]) + (" ..." if len(in_mm) > 3 else "")
+        raise UnreadableFile(
+            f"{gt.labels.source}: its header holds no usable voxel edges, so {shown} cannot be had in mm. Pass "
+            "spacing= (mm per axis), or only metrics that count voxels, such as dice."
+        )
+    return gt.spacing_source is SpacingSource.ASSUMED and gt.format != "array" and bool(in_mm)
 
-    Maps of several layers have no voxel counts here: their structures may overlap.
-    """
-    pred_counts: dict[int, int] = {}
-    gt_labels: set[int] = set()
-    for layer in pred.layers:
-        table = tabulate(layer, gt.layers[0], threads=job.threads)
-        for label, count in zip(table.labels[:, 0].tolist(), table.counts.tolist(), strict=True):
-            pred_counts[label] = pred_counts.get(label, 0) + count
-        gt_labels.update(table.gt_labels)
-    for layer in gt.layers[1:]:
-        gt_labels.update(tabulate(layer, layer, threads=job.threads).gt_labels)
-    pred_labels = tuple(sorted(label for label in pred_counts if label))
+
+def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: CaseJob, remarks: _Remarks) -> LabelPair:
+    """Return which labels make which structure, and remark what nobody asked for."""
+    options = job.options
+    pred_counts = layers.pred_counts()
     pairs = label_pair(
-        job.options.spec,
-        Side(gt_reading, tuple(sorted(gt_labels))),
-        Side(pred_reading, pred_labels),
-        job.options.segment_number,
+        options.spec,
+        Side(gt_reading, layers.gt_labels()),
+        Side(pred_reading, tuple(sorted(label for label in pred_counts if label))),
+        options.segment_number,
     )
     shown = [f"{label} ({pred_counts[label]} voxels)" for label in pairs.unknown]
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
-    if len(pred.layers) > 1 or len(gt.layers) > 1:
-        return pairs, {}
-    found = {name: table.overlap(pairs.pred[name], pairs.gt[name], job.options.spec.ignore) for name in pairs.gt}
-    return pairs, {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
+    remarks.notes += [
+        f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
+    ]
+    if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
+        remarks.notes.append(
+            f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
+            'structures="all" measures each'
+        )
+    return pairs
+
+
+def _counts(layers: LayerPairs, pairs: LabelPair, options: ScoringOptions) -> dict[str, list[int]]:
+    """Return the voxels (TP, FP, FN, TN) of each structure."""
+    found = {name: layers.overlap(pairs.pred[name], pairs.gt[name], options.spec.ignore) for name in pairs.gt}
+    return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
 
 
 def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:
@@ -211,6 +233,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "status": "",
         "reason": "",
         "notes": remarks.notes,
+        "spacing_assumed": remarks.spacing_assumed,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }

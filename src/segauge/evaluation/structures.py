@@ -1,19 +1,13 @@
-"""Which structures are measured, and which labels make them in two files that may number them differently."""
+"""Which labels make each structure in two files that may number them differently."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from segauge.errors import InvalidInput, UnknownStructure
-from segauge.io.layouts.structure_files import read_structures
+from segauge.errors import UnknownStructure
 from segauge.io.reading import Reading
-from segauge.labeling import Labeling
-
-Labels = int | str | Iterable[int | str]
-StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -21,55 +15,28 @@ class StructureSpec:
     """What a user asked for.
 
     mode "foreground": every non-zero voxel is one structure; "all": every label that occurs in a ground truth;
-    "named": `parts`, per structure the label values or the names (as the files have them) that make it up.
+    "named": `parts`, per structure the label values or the names (as the files have them) that make it up, and
+    `pred_parts`, the same for predictions that number their labels otherwise.
     """
 
     mode: Literal["foreground", "all", "named"]
     parts: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     ignore: int | None = None
-
-
-def spec_of(
-    structures: StructureChoice | None, *, label: int | None = None, ignore: int | None = None
-) -> StructureSpec:
-    """Return what the arguments of `evaluate` ask for."""
-    if structures is None:
-        if label is None:
-            return StructureSpec("foreground", ignore=ignore)
-        structures = [label]
-    elif label is not None:
-        raise InvalidInput("Give label= or structures=, not both: a structure says which labels it is made of.")
-    if isinstance(structures, (str, os.PathLike)):
-        text = os.fspath(structures)
-        if text == "all":
-            return StructureSpec("all", ignore=ignore)
-        structures = read_structures(text) if text.lower().endswith((".json", ".yaml", ".yml")) else [text]
-    if isinstance(structures, Labeling):
-        ignore = structures.ignore if ignore is None else ignore
-        structures = dict(structures.structures)
-    if not isinstance(structures, Mapping):
-        structures = {part if isinstance(part, str) else f"label {int(part)}": part for part in structures}
-    if not structures:
-        raise InvalidInput("structures: expected at least one structure, got none.")
-    return StructureSpec("named", {str(name): _parts(str(name), parts) for name, parts in structures.items()}, ignore)
-
-
-def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
-    listed = (parts,) if isinstance(parts, (int, str)) else tuple(parts)
-    if not listed or any(isinstance(part, bool) or not isinstance(part, (int, str)) for part in listed):
-        raise InvalidInput(f"Structure {name!r}: expected label values or names, got {parts!r}.")
-    if 0 in listed:
-        raise InvalidInput(f"Structure {name!r} contains label 0, which is the background.")
-    return tuple(dict.fromkeys(listed))
+    pred_parts: Mapping[str, tuple[int | str, ...]] | None = None
 
 
 @dataclass(frozen=True)
 class LabelPair:
-    """The labels of each structure in the ground truth and in the prediction, and those that nobody asked for."""
+    """The labels of each structure in the ground truth and in the prediction.
+
+    `unknown` are labels of the prediction that nobody asked for; `by_name` the structures that the prediction's own
+    names put under other numbers than those asked for.
+    """
 
     gt: Mapping[str, tuple[int, ...]]
     pred: Mapping[str, tuple[int, ...]]
     unknown: tuple[int, ...] = ()
+    by_name: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -111,10 +78,13 @@ def label_pair(spec: StructureSpec, gt: Side, pred: Side, segment_number: int) -
     if spec.mode == "all":
         return _all_pairs(spec, gt, pred)
     in_gt = {name: _labels_in(gt, name, parts) for name, parts in spec.parts.items()}
+    if spec.pred_parts is not None:
+        return LabelPair(in_gt, {name: _labels_in(pred, name, parts) for name, parts in spec.pred_parts.items()})
     in_pred = {name: _labels_in_pred(pred, gt, name, parts) for name, parts in spec.parts.items()}
     known = {label for labels in in_pred.values() for label in labels} | {spec.ignore} | set(gt.labels)
     unknown = () if pred.names else tuple(label for label in pred.labels if label not in known)
-    return LabelPair(in_gt, in_pred, unknown)
+    by_name = tuple(name for name, parts in spec.parts.items() if _is_numbered(parts) and in_pred[name] != parts)
+    return LabelPair(in_gt, in_pred, unknown, () if pred.is_folder else by_name)
 
 
 def _foreground(side: Side, ignore: int | None, segment_number: int) -> tuple[int, ...]:
@@ -148,10 +118,20 @@ def _labels_in(side: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int
 
 
 def _labels_in_pred(pred: Side, gt: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int, ...]:
-    """Return the labels in the prediction: by name where it has names, otherwise with the ground truth's numbers."""
+    """Return the labels in the prediction: by name where it has names, otherwise with the ground truth's numbers.
+
+    A number that was asked for is the ground truth's: where the prediction has the structure's name under another one
+    (the regions of a structure set are numbered as they were drawn), the name is right.
+    """
+    if _is_numbered(parts) and not pred.is_folder and (named := pred.named(name)):
+        return named
     if pred.names or gt.is_folder:
         return _labels_in(pred, name, parts)
     return _labels_in(gt, name, parts)
+
+
+def _is_numbered(parts: tuple[int | str, ...]) -> bool:
+    return all(isinstance(part, int) for part in parts)
 
 
 def _all_pairs(spec: StructureSpec, gt: Side, pred: Side) -> LabelPair:

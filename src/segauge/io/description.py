@@ -40,9 +40,10 @@ def describe(
     for contours their number. Labels that have a name but no voxel are listed with 0.
     """
     place = Path(path)
-    if place.is_dir() and any(place.iterdir()) and holds_series(place):
+    if _is_series(place, limits):
         series = read_series(place, limits=limits)
-        what = f"DICOM series of {len(series.files)} slices"
+        count = series.grid.shape[2]
+        what = f"DICOM series of {count} slices" if count > 1 else "DICOM image of one slice"
         return _facts(str(path), what, "series", series.grid, SpacingSource.HEADER, [], series.notes)
     if place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "rtstruct":
         return _describe_contours(place, reference, limits)
@@ -51,6 +52,13 @@ def describe(
     return _facts(
         str(path), _format_words(reading), "labels", reading.labels.grid, reading.spacing_source, labels, reading.notes
     )
+
+
+def _is_series(place: Path, limits: Limits) -> bool:
+    """Say whether a folder holds a series, or a file is a DICOM image (an enhanced one is a whole series)."""
+    if place.is_dir():
+        return any(place.iterdir()) and holds_series(place)
+    return place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "image"
 
 
 def _describe_contours(path: Path, reference: str | None, limits: Limits) -> dict[str, Any]:

@@ -93,6 +93,15 @@ def position_of(value: Any, source: str) -> Vector:
     return position
 
 
+def functional_group(own: Any, shared: Any, name: str) -> Any:
+    """Return a functional group of a frame: its own, else the shared one, else an empty one."""
+    for group in (own, shared):
+        sequence = group.get(name) if group is not None else None
+        if sequence:
+            return sequence[0]
+    return {}
+
+
 def tilt_degrees(positions: npt.NDArray[np.float64], normal: Vector) -> float:
     """Return the angle between the line through the outermost slices and the normal, 0 for a single place."""
     heights = positions @ normal

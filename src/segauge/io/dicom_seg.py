@@ -18,6 +18,7 @@ from segauge.io.dicom_planes import (
     TILT_DEGREES,
     Plane,
     Vector,
+    functional_group,
     lattice_distance,
     plane_of,
     position_of,
@@ -82,9 +83,9 @@ def _header(dataset: Any, source: str, notes: list[str]) -> _Header:
     planes, positions, segments, distances = [], [], [], []
     for k in range(count):
         where = f"{source}: frame {k + 1}"
-        measures = _group(groups[k], shared, "PixelMeasuresSequence")
-        orientation = _group(groups[k], shared, "PlaneOrientationSequence")
-        position = _group(groups[k], shared, "PlanePositionSequence")
+        measures = functional_group(groups[k], shared, "PixelMeasuresSequence")
+        orientation = functional_group(groups[k], shared, "PlaneOrientationSequence")
+        position = functional_group(groups[k], shared, "PlanePositionSequence")
         planes.append(
             (tuple(orientation.get("ImageOrientationPatient") or ()), tuple(measures.get("PixelSpacing") or ()))
         )
@@ -113,17 +114,8 @@ def _frame_count(dataset: Any, described: int, source: str, notes: list[str]) ->
     return described
 
 
-def _group(own: Any, shared: Any, name: str) -> Any:
-    """Return a functional group of a frame: its own, else the shared one, else an empty one."""
-    for group in (own, shared):
-        sequence = group.get(name) if group is not None else None
-        if sequence:
-            return sequence[0]
-    return {}
-
-
 def _segment_number(own: Any, shared: Any, where: str) -> int:
-    number = _group(own, shared, "SegmentIdentificationSequence").get("ReferencedSegmentNumber")
+    number = functional_group(own, shared, "SegmentIdentificationSequence").get("ReferencedSegmentNumber")
     if number is None or int(number) < 1:
         raise UnreadableFile(f"{where} does not say which segment it belongs to. Export the file again.")
     return int(number)

@@ -13,14 +13,23 @@ import numpy as np
 from segauge.errors import IrregularSeries, UnreadableFile
 from segauge.grid import Grid
 from segauge.io.dicom_files import looks_like_dicom, parser_failures, read_dataset
-from segauge.io.dicom_planes import OFF_PLACE, TILT_DEGREES, Plane, Vector, plane_of, position_of, tilt_degrees
+from segauge.io.dicom_planes import (
+    OFF_PLACE,
+    TILT_DEGREES,
+    Plane,
+    Vector,
+    functional_group,
+    plane_of,
+    position_of,
+    tilt_degrees,
+)
 from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.streams import list_folder, open_file
 
 _TAGS = [
     "SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID", "Modality", "ImageType",
     "NumberOfFrames", "Rows", "Columns", "ImageOrientationPatient", "ImagePositionPatient", "PixelSpacing",
-    "SpacingBetweenSlices", "SliceThickness",
+    "SpacingBetweenSlices", "SliceThickness", "SharedFunctionalGroupsSequence", "PerFrameFunctionalGroupsSequence",
 ]  # fmt: skip
 _NOT_IMAGES = ("SEG", "RTSTRUCT", "RTPLAN", "RTDOSE", "RTRECORD", "REG", "SR", "PR", "KO", "DOC")
 _MAX_FILES = 100_000
@@ -40,6 +49,7 @@ class Series:
 @dataclass(frozen=True, eq=False)
 class _Slice:
     path: Path
+    name: str
     series_uid: str
     frame_of_reference: str
     image_type: str
@@ -49,7 +59,7 @@ class _Slice:
 
 
 def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Series:
-    """Read the grid of the image series in a folder.
+    """Read the grid of the image series in a folder: a file per slice, or an enhanced multi-frame file (or just that).
 
     Raises:
         IrregularSeries: if the folder holds several series (and `series_uid` names none), a scout, slices of
@@ -66,7 +76,8 @@ def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits =
     step, notes = _step(ordered, plane, folder)
     check_dimensions((plane.columns, plane.rows, len(ordered)), str(folder), limits)
     grid = plane.grid(ordered[0].position, step, len(ordered))
-    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, tuple(s.path for s in ordered), notes)
+    files = tuple(dict.fromkeys(item.path for item in ordered))
+    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, files, notes)
 
 
 def holds_series(folder: Path) -> bool:
@@ -81,55 +92,74 @@ def _is_dicom(path: Path) -> bool:
 
 
 def _slices_in(folder: Path, series_uid: str | None, limits: Limits) -> tuple[list[_Slice], int]:
-    paths = [path for path in list_folder(folder) if path.is_file() and path.stat().st_size > 0]
+    found_here = [folder] if folder.is_file() else list_folder(folder)
+    paths = [path for path in found_here if path.is_file() and path.stat().st_size > 0]
     if len(paths) > _MAX_FILES:
         raise IrregularSeries(
             f"{folder}: holds {len(paths)} files, more than a series has. Give the series' own folder."
         )
-    slices, other = [], 0
+    slices: list[_Slice] = []
+    other = 0
     for path in paths:
         dataset = read_dataset(path, limits, tags=list(_TAGS)) if _is_dicom(path) else None
-        found = None if dataset is None else _slice(path, dataset)
-        if found is None or (series_uid is not None and found.series_uid != series_uid):
+        found = [] if dataset is None else _slices_of(path, dataset)
+        if not found or (series_uid is not None and found[0].series_uid != series_uid):
             other += 1
         else:
-            slices.append(found)
+            slices += found
     return slices, other
 
 
-def _slice(path: Path, dataset: Any) -> _Slice | None:
-    """Return the slice of a file, None if the file is no image."""
-    source = str(path)
-    with parser_failures(source):
+def _slices_of(path: Path, dataset: Any) -> list[_Slice]:
+    """Return the slice of a file, or those of its frames; none if the file is no image."""
+    with parser_failures(str(path)):
         if dataset.get("Modality", "") in _NOT_IMAGES:
-            return None
+            return []
+        frames = dataset.get("PerFrameFunctionalGroupsSequence")
         if dataset.get("Rows") is None or dataset.get("Columns") is None:
-            if dataset.get("ImagePositionPatient") is None:
-                return None
+            if dataset.get("ImagePositionPatient") is None and not frames:
+                return []
             # Left out, it would make a gap that looks like a regular, wider spacing.
             raise UnreadableFile(f"{path}: is a slice without its size (Rows, Columns). Export it again.")
-        frames = int(dataset.get("NumberOfFrames") or 1)
-        if frames > 1 or "Enhanced" in getattr(dataset.get("SOPClassUID", ""), "name", ""):
+        if frames:
+            return _slices_of_frames(path, dataset, frames)
+        stated = int(dataset.get("NumberOfFrames") or 1)
+        if stated > 1:
             raise IrregularSeries(
-                f"{path}: is an enhanced multi-frame image; only series of single slices can be read as a grid. "
+                f"{path}: is a multi-frame image of {stated} frames that does not say where each of them lies. "
                 "Convert it to single slices, or to NIfTI."
             )
-        plane = plane_of(
-            (dataset.get("Rows"), dataset.get("Columns")),
-            dataset.get("ImageOrientationPatient"),
-            dataset.get("PixelSpacing"),
-            source,
-        )
-        stated = dataset.get("SpacingBetweenSlices") or dataset.get("SliceThickness")
-        return _Slice(
-            path,
-            str(dataset.get("SeriesInstanceUID", "")),
-            str(dataset.get("FrameOfReferenceUID", "") or ""),
-            "\\".join(str(word) for word in dataset.get("ImageType", None) or []),
-            float(stated) if stated else None,
-            plane,
-            position_of(dataset.get("ImagePositionPatient"), source),
-        )
+        return [_slice(path, path.name, dataset, dataset, dataset, dataset)]
+
+
+def _slices_of_frames(path: Path, dataset: Any, frames: Any) -> list[_Slice]:
+    """Return the slices of an enhanced multi-frame image, each with its own or the shared place and spacing."""
+    stated = int(dataset.get("NumberOfFrames") or len(frames))
+    if stated != len(frames):
+        raise UnreadableFile(f"{path}: NumberOfFrames is {stated}, but {len(frames)} frames are described.")
+    shared = (dataset.get("SharedFunctionalGroupsSequence") or [None])[0]
+    groups = ("PlaneOrientationSequence", "PixelMeasuresSequence", "PlanePositionSequence")
+    return [
+        _slice(path, f"{path.name} frame {k}", dataset, *(functional_group(own, shared, name) for name in groups))
+        for k, own in enumerate(frames, start=1)
+    ]
+
+
+def _slice(path: Path, name: str, dataset: Any, orientation: Any, measures: Any, position: Any) -> _Slice:
+    """Return one slice from where its orientation, pixel measures and position stand."""
+    source = f"{path.with_name(name)}"
+    size = (dataset.get("Rows"), dataset.get("Columns"))
+    stated = measures.get("SpacingBetweenSlices") or measures.get("SliceThickness")
+    return _Slice(
+        path,
+        name,
+        str(dataset.get("SeriesInstanceUID", "")),
+        str(dataset.get("FrameOfReferenceUID", "") or ""),
+        "\\".join(str(word) for word in dataset.get("ImageType", None) or []),
+        float(stated) if stated else None,
+        plane_of(size, orientation.get("ImageOrientationPatient"), measures.get("PixelSpacing"), source),
+        position_of(position.get("ImagePositionPatient"), source),
+    )
 
 
 def _refuse_mixed(slices: Sequence[_Slice], folder: Path) -> None:
@@ -139,11 +169,11 @@ def _refuse_mixed(slices: Sequence[_Slice], folder: Path) -> None:
             f"{folder}: holds {len(series)} series mixed ({', '.join(series[:3])}{' ...' if len(series) > 3 else ''}). "
             "Give each series its own folder, or pass series_uid=."
         )
-    scouts = [item.path.name for item in slices if "LOCALIZER" in item.image_type.upper()]
+    scouts = [item.name for item in slices if "LOCALIZER" in item.image_type.upper()]
     if scouts and len(scouts) < len(slices):
         raise IrregularSeries(f"{folder}: holds a scout (localizer) among its slices: {_names(scouts)}. Remove it.")
     usual = _usual(slices)
-    odd = [item.path.name for item in slices if not item.plane.same_as(usual)]
+    odd = [item.name for item in slices if not item.plane.same_as(usual)]
     if odd:
         raise IrregularSeries(
             f"{folder}: {_names(odd)} differ from the other slices in size, orientation or pixel spacing "
@@ -184,7 +214,7 @@ def _refuse_doubles(heights: Any, ordered: Sequence[_Slice], folder: Path) -> No
     gaps = np.diff(heights)
     doubled = np.flatnonzero(gaps <= 0.01 * float(np.median(gaps)) + 1e-6)
     if doubled.size:
-        pairs = [f"{ordered[k].path.name} and {ordered[k + 1].path.name}" for k in doubled[:3]]
+        pairs = [f"{ordered[k].name} and {ordered[k + 1].name}" for k in doubled[:3]]
         raise IrregularSeries(
             f"{folder}: {doubled.size} slice positions occur twice ({'; '.join(pairs)}). "
             "Remove the copies, or separate the two acquisitions."
@@ -198,7 +228,7 @@ def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
     if np.abs(heights - even).max() <= OFF_PLACE * usual and np.abs(gaps - usual).max() <= 0.25 * usual:
         return
     wide = np.flatnonzero(np.abs(gaps - usual) > OFF_PLACE * usual)
-    places = [f"{gaps[k]:.4g} mm between slices {k + 1} and {k + 2} ({ordered[k].path.name})" for k in wide[:3]]
+    places = [f"{gaps[k]:.4g} mm between slices {k + 1} and {k + 2} ({ordered[k].name})" for k in wide[:3]]
     raise IrregularSeries(
         f"{folder}: the slice distance is not constant, usually {usual:.4g} mm but {'; '.join(places)}"
         f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies; complete the series first."

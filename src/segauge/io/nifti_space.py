@@ -149,7 +149,7 @@ def _bare_affine(header: NiftiHeader, notes: list[str]) -> tuple[npt.NDArray[np.
         return np.diag([*needed, *[1.0] * (3 - len(needed)), 1.0]), SpacingSource.HEADER
     given = ", ".join(f"{edge:g}" for edge in header.pixdim[1:4])
     notes.append(f"the voxel edges (pixdim {given}) are not usable: 1 mm is assumed; pass spacing= for distances in mm")
-    return np.eye(4), SpacingSource.ASSUMED
+    return np.eye(4), SpacingSource.UNUSABLE
 
 
 def _in_plane(affine: npt.NDArray[np.float64], notes: list[str]) -> tuple[npt.NDArray[np.float64], bool]:

@@ -18,6 +18,7 @@ class SpacingSource(StrEnum):
     SIDECAR = "sidecar"
     ARGUMENT = "argument"
     ASSUMED = "assumed"
+    UNUSABLE = "unusable"
 
 
 @dataclass(frozen=True)
@@ -25,7 +26,7 @@ class Reading:
     """A label map read from a file, the file's format, and the notes: what was odd and how it was taken.
 
     `spacing_source` says whether distances in mm may be trusted: ASSUMED means that the file knows no voxel edges
-    and 1 mm was put in their place.
+    and 1 mm was put in their place, UNUSABLE that it should know them but its header holds none that can be.
     """
 
     labels: LabelMap

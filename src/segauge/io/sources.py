@@ -183,9 +183,14 @@ def find_reference(path: Path, reference: Reference | None, limits: Limits) -> R
         series = _series_beside(path, series_uids, limits)
         return None if series is None else _series_grid(series)
     place = _path(reference)
-    if place.is_dir() and holds_series(place):
+    if holds_series(place) if place.is_dir() else _is_image(place, limits):
         return _series_grid(_series_for(series_uids, place, limits))
     return _grid_in_space(read_labels(place, limits=limits).labels)
+
+
+def _is_image(path: Path, limits: Limits) -> bool:
+    """Say whether a file is a DICOM image: an enhanced multi-frame file is a series by itself."""
+    return identify(path).key == "dicom" and dicom_kind(path, limits) == "image"
 
 
 def _series_grid(series: Series) -> ReferenceGrid:

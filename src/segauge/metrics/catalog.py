@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from segauge.errors import UnknownMetric
 from segauge.metrics.definitions import centerline, counts, lesions, surfaces
+from segauge.metrics.foreign import ALIASES, FOREIGN
 from segauge.scores import MetricInfo
 
 #: All metrics by key, in the order in which tables show them.
@@ -66,6 +67,23 @@ def metric(key: str) -> MetricInfo:
     hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     families = ", ".join(repr(family.example) for family in FAMILIES)
     raise UnknownMetric(f"No metric {key!r}. {hint}There are {', '.join(CATALOG)}; and such as {families}.")
+
+
+def described(key: str) -> MetricInfo | None:
+    """Return the facts of a metric by any name that tables use for it, in any case of letters; None if it is unknown.
+
+    Unlike `metric` this also knows other tools' names and the metrics that only they compute; a parameter after "@"
+    that the catalog has no family for changes nothing ("dsc@0.5").
+    """
+    plain = key.strip().lower()
+    for name in (plain, plain.split("@", 1)[0]):
+        if name in FOREIGN:
+            return FOREIGN[name]
+        try:
+            return metric(ALIASES.get(name, name))
+        except UnknownMetric:
+            continue
+    return None
 
 
 def resolve_metrics(keys: str | Iterable[str] | None) -> tuple[MetricInfo, ...]:

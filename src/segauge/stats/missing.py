@@ -24,6 +24,7 @@ from segauge.stats.scales import Scale, scale_of
 
 FailedPolicy = Literal["auto", "worst", "penalty", "last", "exclude"]
 AbsentPolicy = Literal["exclude", "perfect"]
+MissingPredictionPolicy = Literal["failed", "exclude"]
 
 
 @dataclass(frozen=True)
@@ -40,18 +41,23 @@ class MissingPolicy:
         absent: for cases where neither mask has the structure. "exclude": left out and counted; "perfect": the best
             value of the scale.
         penalty: one value for all cases, or one per case id.
+        missing: for cases without a prediction. "failed": as `failed` says; "exclude": left out and counted, for a
+            model that was run on a part of the dataset on purpose.
 
     """
 
     failed: FailedPolicy = "auto"
     absent: AbsentPolicy = "exclude"
     penalty: float | Mapping[str, float] | None = None
+    missing: MissingPredictionPolicy = "failed"
 
     def __post_init__(self) -> None:
         if self.failed not in ("auto", "worst", "penalty", "last", "exclude"):
             raise InvalidInput(f"No policy failed={self.failed!r}; there are auto, worst, penalty, last, exclude.")
         if self.absent not in ("exclude", "perfect"):
             raise InvalidInput(f"No policy absent={self.absent!r}; there are exclude, perfect.")
+        if self.missing not in ("failed", "exclude"):
+            raise InvalidInput(f"No policy missing={self.missing!r}; there are failed, exclude.")
         if self.failed == "penalty" and self.penalty is None:
             raise InvalidInput(
                 'failed="penalty" needs penalty=, such as the image diagonal in mm (one, or per case id).'
@@ -70,7 +76,8 @@ class MissingPolicy:
         return replace(self, failed="worst" if bounded else "last" if self.penalty is None else "penalty")
 
     def __str__(self) -> str:
-        return f"failed={self.failed}, absent={self.absent}"
+        missing = "" if self.missing == "failed" else f", missing={self.missing}"
+        return f"failed={self.failed}, absent={self.absent}{missing}"
 
 
 AUTO = MissingPolicy()
@@ -102,7 +109,8 @@ def resolve(
     decided = policy.for_scale(scale)
     column = table.column(structure, metric)
     states = table.status[:, table.structures.index(structure)]
-    failures = np.array([state in _FAILURES for state in states], dtype=bool)
+    left_out = {Status.PREDICTION_MISSING} if policy.missing == "exclude" else set()
+    failures = np.array([state in _FAILURES - left_out for state in states], dtype=bool)
     absent = np.array([state == Status.ABSENT for state in states], dtype=bool)
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     for i in np.flatnonzero(failures & np.isnan(values)):

@@ -38,7 +38,7 @@ def test_missing_and_extra_predictions_are_said(tmp_path):
     assert found.missing == ("b", "c")
     assert found.warnings == (
         "1 predictions have no ground truth and are not measured: 'z'",
-        "2 of 3 cases have no prediction and count as failures: 'b', 'c'",
+        "2 of 3 cases have no prediction: 'b', 'c'",
     )
 
 

@@ -88,7 +88,7 @@ def paired(
     pairs = tuple(Pair(case, preds.get(case), gt) for case, gt in sorted(gts.items()))
     missing = [pair.case_id for pair in pairs if pair.pred is None]
     if missing:
-        said.append(f"{len(missing)} of {len(pairs)} cases have no prediction and count as failures: {_some(missing)}")
+        said.append(f"{len(missing)} of {len(pairs)} cases have no prediction: {_some(missing)}")
     return Pairing(layout, pairs, tuple(said), structures)
 
 

@@ -10,6 +10,7 @@ from segauge.errors import InvalidInput
 from segauge.io.tables import long, monai, nnunet, panoptica, results_json, touchstone, wide
 from segauge.io.tables.audit import Audit, Repairs, assemble
 from segauge.io.tables.cells import Cell, Names, Reading
+from segauge.metrics.catalog import described
 from segauge.scores import ScoreTable
 
 
@@ -35,13 +36,6 @@ FORMATS: dict[str, TableFormat] = {
         TableFormat("long", "long table (challengeR, Rankings Reloaded)", long.recognises, long.read),
         TableFormat("wide", "wide table (CSV or Parquet)", wide.recognises, wide.read),
     )
-}
-
-#: Metrics whose scale everybody agrees on: a value outside is a mistake in the file.
-SHARES = ("dice", "iou", "nsd", "surface_dice", "precision", "recall", "pq", "sq", "rq", "global_bin_dsc")
-BOUNDS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(SHARES, (0.0, 1.0)),
-    **dict.fromkeys(("hd", "hd95", "assd", "masd", "asd"), (0.0, float("inf"))),
 }
 
 
@@ -86,8 +80,9 @@ def read_scores(
         cells += reading.cells
         remarks += reading.remarks
         formats.append(found.key)
-    metrics = {cell.metric for cell in cells}
-    bounds = {metric: BOUNDS[base] for metric in metrics if (base := metric.split("@")[0]) in BOUNDS}
+    known = {metric: described(metric) for metric in {cell.metric for cell in cells}}
+    # A value outside of the bounds of a metric that is known is a mistake in the file.
+    bounds = {metric: info.bounds for metric, info in known.items() if info is not None}
     tables, audit = assemble(cells, repairs or Repairs(), bounds, list(dict.fromkeys(remarks)))
     return ImportedScores(tables, audit, tuple(dict.fromkeys(formats)))
 

@@ -1,0 +1,85 @@
+"""The record of a Touchstone-size run: how long it takes to write, load, verify and analyse, and with how much memory.
+
+    python benchmarks/records/touchstone_size.py [--cases 6933] [--models 19] [--structures 9] [--resamples 2000]
+
+Asked for: 2 minutes and 4 GB in all.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from segauge import ScoreTable, Status
+from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
+from segbench.leaderboard import make_leaderboard
+from segbench.records import CaseInfo, ModelEntry, RunRecord, load_record, save_record
+
+
+def made_up_record(cases: int, models: int, structures: int, resamples: int, seed: int = 0) -> RunRecord:
+    """Return a record with scores as they look: correlated between models, some organs absent, some cases missed."""
+    rng = np.random.default_rng(seed)
+    ids = tuple(f"case_{i:05d}" for i in range(cases))
+    names = tuple(f"organ {j + 1}" for j in range(structures))
+    difficulty = rng.beta(6, 1.2, size=(cases, structures, 1))
+    absent = rng.random((cases, structures)) < 0.3
+    tables = {}
+    for m in range(models):
+        skill = 0.99 - 0.01 * m
+        values = np.clip(difficulty * skill + rng.normal(0, 0.02, (cases, structures, 2)), 0.001, 1.0)
+        missed = rng.random((cases, structures)) < 0.02
+        values[missed] = 0.0
+        values[absent] = np.nan
+        status = np.full((cases, structures), Status.PRESENT, dtype=object)
+        status[missed] = Status.MISSED
+        status[absent] = Status.ABSENT
+        tables[f"model {m + 1}"] = ScoreTable(ids, names, ("dice", "nsd"), values, status)
+    entries = tuple(
+        ModelEntry(ModelCard(name), Exposure(name, "made-up", ExposureLevel.NONE, "made up"), True) for name in tables
+    )
+    return RunRecord(
+        DatasetCard("made-up", structures={name: (j + 1,) for j, name in enumerate(names)}, lineage=()),
+        tuple(CaseInfo(case) for case in ids),
+        entries,
+        names,
+        ("dice", "nsd"),
+        tables,
+        {"written": {}, "resolved": {"n_resamples": resamples}},
+    )
+
+
+def main() -> None:
+    """Print one line per step."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for name, default in (("cases", 6933), ("models", 19), ("structures", 9), ("resamples", 2000)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    args = parser.parse_args()
+    record = made_up_record(args.cases, args.models, args.structures, args.resamples)
+    total = 0.0
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.json"
+
+        def timed(name: str, action: object) -> object:
+            nonlocal total
+            start = time.perf_counter()
+            result = action()  # type: ignore[operator]
+            total += time.perf_counter() - start
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            print(f"{name:<10} {time.perf_counter() - start:7.1f} s, peak {peak:.2f} GB")
+            return result
+
+        timed("write", lambda: save_record(record, path))
+        loaded = timed("load", lambda: load_record(path))
+        board = timed("analyse", lambda: make_leaderboard(loaded))
+        timed("write", lambda: save_record(loaded.with_analysis(board.to_dict()), path))
+        sizes = {file.name: round(file.stat().st_size / 1e6, 1) for file in Path(folder).iterdir()}
+    print(f"total      {total:7.1f} s; files in MB: {sizes}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+"""What `segauge eval` prints: a row per structure with as many metrics as fit, and what went wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+from segauge.cli.sources import console, one_line
+from segauge.cli.wording import as_flags, counted
+from segauge.evaluation import EvaluationResult
+from segauge.scores import Status
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+#: Metrics in the order in which they get a column while there is room.
+_SHOWN = ("dice", "hd95", "nsd", "assd", "det_f1")
+#: Failed cases that are named one by one, and notes that are printed.
+_NAMED = 20
+_NOTES = 5
+
+
+def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
+    """Print the table, warnings, and the cases that failed."""
+    out = console()
+    cells = _cells(result)
+    chosen = _fitting(cells, out.width)
+    _print_table(out, result, [[row[i] for i in chosen] for row in cells])
+    left_out = [column[0] for i, column in enumerate(zip(*cells, strict=True)) if i not in chosen]
+    if left_out:
+        out.print(f"no room for {', '.join(left_out)}: widen the terminal, or see --csv", markup=False)
+    for warning in (*warnings, *result.warnings):
+        out.print(f"warning: {as_flags(one_line(warning))}", markup=False)
+    _print_failures(out, result)
+    notes = [(case, note) for case, found in result.notes.items() for note in found]
+    if len(notes) <= _NOTES:
+        for case, note in notes:
+            out.print(f"note: {one_line(case)}: {as_flags(one_line(note))}", markup=False)
+    else:
+        out.print(f"{len(notes)} notes on {counted(len(result.notes), 'case')}; --json has them", markup=False)
+
+
+def _cells(result: EvaluationResult) -> list[list[str]]:
+    """Return the table as text: the header, then a row per structure; the last columns are n and the failures."""
+    shown = [key for key in _SHOWN if key in result.metric_names] or result.metric_names[:5]
+    units = {info.key: info.unit for info in result.metrics}
+    rows = [["structure", *(_head(key, units[key], result) for key in shown), "n", "failed"]]
+    for name in result.structures:
+        found = result.summary(name)
+        first = found[shown[0]]
+        values = [
+            str(found[key]).removesuffix(f" {units[key]}") + (f" n={found[key].n}" if found[key].n != first.n else "")
+            for key in shown
+        ]
+        bad = {status: n for status, n in result.table.status_counts(name).items() if status.is_failure}
+        rows.append([one_line(name), *values, str(first.n), ", ".join(f"{n} {one.value}" for one, n in bad.items())])
+    if not any(row[-1] for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
+    return rows
+
+
+def _head(key: str, unit: str, result: EvaluationResult) -> str:
+    tolerance = result.protocol.get("options", {}).get("nsd_tolerance_mm")
+    if key == "nsd" and isinstance(tolerance, (int, float)):
+        return f"nsd at {tolerance:g} mm"
+    return key if unit in ("1", "count") else f"{key} / {unit}"
+
+
+def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+    """Return the columns to print: structure, n and failures always, metrics while there is room, at least one."""
+    head = rows[0]
+    widths = [max(len(row[i]) for row in rows) + 3 for i in range(len(head))]  # two blanks and a line
+    metrics = range(1, head.index("n"))
+    room = width - 1 - sum(widths[i] for i in range(len(head)) if i not in metrics)
+    kept: list[int] = []
+    for i in metrics:
+        if kept and sum(widths[k] for k in kept) + widths[i] > room:
+            break
+        kept.append(i)
+    return [i for i in range(len(head)) if i not in metrics or i in kept]
+
+
+def _print_table(out: Console, result: EvaluationResult, rows: Sequence[Sequence[str]]) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    failed = len(result.failures)
+    words = counted(len(result.table), "case") + (f", {failed} of them not measured" if failed else "")
+    table = Table(title=f"{words}; mean [{100 * result.confidence:g} % interval]", title_justify="left")
+    for name in rows[0]:
+        table.add_column(escape(name), justify="right" if name == "n" else "left", no_wrap=name != "failed")
+    for row in rows[1:]:
+        table.add_row(*map(escape, row))
+    out.print(table)
+
+
+def _print_failures(out: Console, result: EvaluationResult) -> None:
+    """Name the cases that could not be measured; a few without a prediction are named in a warning already."""
+    found = [(case, status, reason) for case, (status, reason) in result.failures.items()]
+    missing = [one for one in found if one[1] is Status.PREDICTION_MISSING]
+    failures = [one for one in found if one not in missing or len(missing) > 3]
+    for case, status, reason in failures[:_NAMED]:
+        out.print(f"{one_line(case)}: {status.value}: {as_flags(one_line(reason))}", markup=False)
+    if len(failures) > _NAMED:
+        out.print(f"and {len(failures) - _NAMED} more; --csv and --json have them all", markup=False)

@@ -1,0 +1,51 @@
+"""`segauge verify RESULT.json`: which numbers of a result file do not come out again."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import console, one_line
+from segauge.errors import InvalidInput
+from segauge.evaluation import Case, verify
+from segauge.io.layouts.finding import LAYOUTS, find_pairs
+
+#: Differences that are printed before the rest is only counted.
+_SHOWN = 20
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "verify",
+        description="Compute a result of `segauge eval --json` again: from its rows, and with --pred and --gt from the "
+        "images. Exit codes: 0 every number comes out again, 1 tool error, 2 usage, 5 some do not.",
+    )
+    parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
+    parser.add_argument("--pred", type=Path, metavar="PATH", help="predictions, to measure every score again")
+    parser.add_argument("--gt", type=Path, metavar="PATH", help="ground truth, to measure every score again")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
+    parser.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Verify and print."""
+    if (args.pred is None) != (args.gt is None):
+        raise InvalidInput("Give --pred and --gt both, to measure again, or neither.")
+    cases = None
+    if args.pred is not None:
+        pairs = find_pairs(args.pred, args.gt, layout=args.layout).pairs
+        cases = [Case(pair.case_id, pair.pred, pair.gt) for pair in pairs]
+    found = verify(args.result, cases, jobs=args.jobs or os.cpu_count())
+    out = console()
+    for discrepancy in found.discrepancies[:_SHOWN]:
+        out.print(one_line(str(discrepancy)), markup=False)
+    if len(found.discrepancies) > _SHOWN:
+        out.print(f"and {len(found.discrepancies) - _SHOWN} more", markup=False)
+    basis = "measured again from the images" if found.remeasured else "computed again from its rows (not the images)"
+    verdict = "confirmed" if found.is_confirmed else f"{len(found.discrepancies)} differ"
+    out.print(f"{one_line(found.source)}: {found.n_compared} values {basis}: {verdict}", markup=False)
+    return 0 if found.is_confirmed else 5

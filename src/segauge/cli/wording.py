@@ -1,0 +1,28 @@
+"""Words for the terminal: numbers with their nouns, and messages that speak of flags instead of parameters."""
+
+from __future__ import annotations
+
+import re
+
+#: Parameters that are flags of the commands; others stay as they are.
+_FLAGS = (
+    "any_frame_of_reference", "frame", "label", "max_voxels", "metrics", "nan", "reference", "resample",
+    "segment_number", "spacing", "threshold", "trust_array",
+)  # fmt: skip
+_PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
+_STRUCTURES = re.compile(r"\bstructures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
+
+
+def as_flags(message: str) -> str:
+    """Return a message of the library as the command line says it: "threshold=0.5" becomes "--threshold 0.5"."""
+
+    def flag(match: re.Match[str]) -> str:
+        name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")
+        return f"{name} {value}" if value and value != "True" else name
+
+    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message))
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 case", "3 cases"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -1,0 +1,67 @@
+"""From a user's words to the structures that are measured: names, labels, regions, or a file that lists them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from segauge.errors import InvalidInput
+from segauge.evaluation.structures import StructureSpec
+from segauge.io.layouts.structure_files import read_structures
+from segauge.labeling import Labeling
+
+Labels = int | str | Iterable[int | str]
+StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
+
+
+def spec_of(
+    structures: StructureChoice | None,
+    *,
+    label: int | None = None,
+    ignore: int | None = None,
+    pred_structures: Mapping[str, Labels] | Labeling | None = None,
+) -> StructureSpec:
+    """Return what the arguments of `evaluate` ask for."""
+    asked = _asked(structures, label, ignore)
+    if pred_structures is None:
+        return asked
+    given = pred_structures.structures if isinstance(pred_structures, Labeling) else pred_structures
+    lacking = [name for name in asked.parts if name not in given]
+    if asked.mode != "named" or lacking:
+        raise InvalidInput(
+            "pred_structures: expected the labels of every structure in the predictions, for structures that are named"
+            + (f"; {lacking[0]!r} is missing." if lacking else ".")
+        )
+    return replace(asked, pred_parts={name: _parts(name, given[name]) for name in asked.parts})
+
+
+def _asked(structures: StructureChoice | None, label: int | None, ignore: int | None) -> StructureSpec:
+    if structures is None:
+        if label is None:
+            return StructureSpec("foreground", ignore=ignore)
+        structures = [label]
+    elif label is not None:
+        raise InvalidInput("Give label= or structures=, not both: a structure says which labels it is made of.")
+    if isinstance(structures, (str, os.PathLike)):
+        text = os.fspath(structures)
+        if text == "all":
+            return StructureSpec("all", ignore=ignore)
+        structures = read_structures(text) if text.lower().endswith((".json", ".yaml", ".yml")) else [text]
+    if isinstance(structures, Labeling):
+        ignore = structures.ignore if ignore is None else ignore
+        structures = dict(structures.structures)
+    if not isinstance(structures, Mapping):
+        structures = {part if isinstance(part, str) else f"label {int(part)}": part for part in structures}
+    if not structures:
+        raise InvalidInput("structures: expected at least one structure, got none.")
+    return StructureSpec("named", {str(name): _parts(str(name), parts) for name, parts in structures.items()}, ignore)
+
+
+def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
+    listed = (parts,) if isinstance(parts, (int, str)) else tuple(parts)
+    if not listed or any(isinstance(part, bool) or not isinstance(part, (int, str)) for part in listed):
+        raise InvalidInput(f"Structure {name!r}: expected label values or names, got {parts!r}.")
+    if 0 in listed:
+        raise InvalidInput(f"Structure {name!r} contains label 0, which is the background.")
+    return tuple(dict.fromkeys(listed))

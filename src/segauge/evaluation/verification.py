@@ -1,0 +1,181 @@
+"""verify(): a result file against what its own rows, and the images that were measured, give."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from segauge.errors import InvalidInput, SegaugeError
+from segauge.evaluation.cases import Case
+from segauge.evaluation.dataset import evaluate
+from segauge.evaluation.result import META_PREFIX, SCHEMA, EvaluationResult
+from segauge.io.tables.json_files import load_json
+from segauge.metrics.catalog import resolve_metrics
+from segauge.scores import MetricInfo, ScoreTable, Status
+from segauge.stats.missing import MissingPolicy
+
+#: Numbers this close are the same: another processor or NumPy may round the last digits of a sum differently.
+_SAME = 1e-9
+
+#: Parts of a result file that follow from its rows.
+_DERIVED = ("n_cases", "summary", "structures", "subgroups")
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Discrepancy:
+    """One place where a result file does not say what comes out when it is computed again."""
+
+    where: str
+    stated: object
+    found: object
+
+    def __str__(self) -> str:
+        return f"{self.where}: the file says {self.stated!r}, but {self.found!r} comes out"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What was compared, and every number that differs."""
+
+    source: str
+    n_compared: int
+    discrepancies: tuple[Discrepancy, ...]
+    remeasured: bool
+
+    @property
+    def is_confirmed(self) -> bool:
+        """True where nothing differs."""
+        return not self.discrepancies
+
+
+def verify(
+    path: str | os.PathLike[str], cases: Iterable[Case] | None = None, *, jobs: int | None = None
+) -> Verification:
+    """Compute a result file of `EvaluationResult.to_json` again and say which of its numbers differ.
+
+    From its rows alone: every score within its metric's bounds, every mean, interval and count. With `cases`, every
+    score is measured again from the images, with the options that the file names, and their hashes are compared; only
+    this finds numbers that were changed in the rows and in the summaries alike.
+
+    Raises:
+        InvalidInput: if the file is no such result, or names a case and structure twice.
+
+    """
+    data = load_json(Path(path))
+    name = Path(path).name
+    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+        raise InvalidInput(f"{name}: expected a result that `segauge eval --json` wrote ({SCHEMA}).")
+    try:
+        stated = _rebuilt(data, name)
+        compared = [_within_bounds(row, info) for row in stated.rows for info in stated.metrics]
+        if all(_same(one.stated, one.found) for one in compared):  # no mean is made of what cannot be
+            compared += _derived(data, stated)
+        if cases is not None:
+            compared += _against_images(data, stated, cases, jobs)
+    except SegaugeError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
+    wrong = tuple(one for one in compared if not _same(one.stated, one.found))
+    return Verification(name, len(compared), wrong, cases is not None)
+
+
+def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
+    """Return the result that the rows of a file stand for."""
+    metrics = resolve_metrics(data["protocol"]["options"]["metrics"])
+    rows = _rows_by_place(data["per_case"], name)
+    cases = tuple(dict.fromkeys(case for case, _ in rows))
+    structures = tuple(dict.fromkeys(structure for _, structure in rows))
+    values = np.full((len(cases), len(structures), len(metrics)), np.nan)
+    status = np.empty(values.shape[:2], dtype=object)
+    metadata: dict[str, Row] = {}
+    for (case, structure), row in rows.items():
+        i, j = cases.index(case), structures.index(structure)
+        status[i, j] = Status(row["status"])
+        values[i, j] = [np.nan if row[info.key] is None else float(row[info.key]) for info in metrics]
+        metadata[case] = {key.removeprefix(META_PREFIX): row[key] for key in row if key.startswith(META_PREFIX)}
+    if len(rows) != status.size:
+        raise InvalidInput(f"{name}: has {len(rows)} rows, expected one for each of {status.size} cases x structures.")
+    statistics = data["protocol"]["statistics"]
+    table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, {})
+    return EvaluationResult(
+        table,
+        metrics,
+        metadata,
+        confidence=float(statistics["confidence"]),
+        n_resamples=int(statistics["n_resamples"]),
+        seed=int(statistics["seed"]),
+        policy=MissingPolicy(**statistics["policy"]),
+    )
+
+
+def _rows_by_place(rows: Iterable[Row], name: str) -> dict[tuple[str, str], Row]:
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        place = (str(row["case_id"]), str(row["structure"]))
+        if place in found:
+            raise InvalidInput(f"{name}: {place[1]!r} of case {place[0]!r} stands in it twice.")
+        found[place] = row
+    return found
+
+
+def _derived(data: Mapping[str, Any], stated: EvaluationResult) -> Iterator[Discrepancy]:
+    """Yield what follows from the rows, as it stands in the file and as it comes out."""
+    again = stated.to_dict()
+    for part in _DERIVED:
+        yield from _leaves(part, data[part], again[part])
+
+
+def _within_bounds(row: Row, info: MetricInfo) -> Discrepancy:
+    value, (low, high) = row[info.key], info.bounds
+    fits = value is None or low <= value <= high
+    expected = value if fits else f"a value from {low:g} to {high:g}"
+    return Discrepancy(f"{row['case_id']} / {row['structure']} / {info.key}", value, expected)
+
+
+def _leaves(where: str, stated: object, found: object) -> Iterator[Discrepancy]:
+    """Yield each pair of plain values of two trees; a branch that one of them lacks is None there."""
+    if isinstance(stated, Mapping) and isinstance(found, Mapping):
+        for key in dict.fromkeys((*stated, *found)):
+            yield from _leaves(f"{where} / {key}", stated.get(key), found.get(key))
+    elif isinstance(stated, list) and isinstance(found, list) and len(stated) == len(found):
+        for i, (one, other) in enumerate(zip(stated, found, strict=True)):
+            yield from _leaves(f"{where} / {i}", one, other)
+    else:
+        yield Discrepancy(where, stated, found)
+
+
+def _against_images(
+    data: Mapping[str, Any], stated: EvaluationResult, cases: Iterable[Case], jobs: int | None
+) -> Iterator[Discrepancy]:
+    """Yield the scores and the hashes of the images, as they stand in the file and as they are measured now."""
+    options = dict(data["protocol"]["options"])
+    chosen, tolerance = options.pop("structures"), options.pop("nsd_tolerance_mm")
+    named = None if chosen == "foreground" else chosen
+    files = data["protocol"]["files"]
+    spaced = (replace(case, spacing=files.get(case.case_id, {}).get("spacing", case.spacing)) for case in cases)
+    again = evaluate(spaced, structures=named, nsd_tolerance=tolerance, jobs=jobs, **options)
+    rows, now = ({(row["case_id"], row["structure"]): row for row in one.rows} for one in (stated, again))
+    for case, structure in dict.fromkeys((*rows, *now)):
+        one, other = rows.get((case, structure), {}), now.get((case, structure), {})
+        for key in ("status", *stated.table.metrics):
+            yield Discrepancy(f"{case} / {structure} / {key}", one.get(key), other.get(key))
+    hashes = again.protocol["files"]
+    for case in files:
+        for side in ("pred", "gt"):
+            found = hashes.get(case, {}).get(side, {}).get("sha256")
+            yield Discrepancy(f"{case} / {side} / sha256", files[case][side]["sha256"], found)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, (int, float)) and isinstance(other, (int, float)):
+        return math.isclose(one, other, rel_tol=_SAME, abs_tol=_SAME)
+    return one == other

@@ -1,0 +1,62 @@
+"""`segbench import`: scores made elsewhere become a record, after a strict audit."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from segauge import read_metadata
+from segauge.cli.sources import add_source_arguments, read_sources
+from segbench.cards import dataset_card
+from segbench.cli.printing import console, print_boards
+from segbench.config import EXPOSURE_POLICIES
+from segbench.leaderboard import make_leaderboard
+from segbench.records import save_record
+from segbench.scoring import record_of_scores
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "import",
+        help="make a record of scores from any known tool",
+        description="Reads what `segauge import` reads (Touchstone folders, challengeR, nnU-Net, MONAI, panoptica, "
+        "CSV, Parquet, JSON), audits it, and writes a record with its leaderboard. Exit codes: 0 fine, 1 refused, "
+        "2 usage.",
+    )
+    add_source_arguments(parser)
+    parser.add_argument("--metric", help="name of the metric where the file does not say")
+    parser.add_argument("--dataset", required=True, help="card of the dataset the scores were made on: kits23, ...")
+    parser.add_argument("--output", "-o", type=Path, required=True, metavar="FILE", help="where the record goes")
+    parser.add_argument("--title", default="", help="what the page calls it")
+    parser.add_argument(
+        "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ..."
+    )
+    parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    parser.add_argument("--exposure-policy", default="strict", choices=tuple(EXPOSURE_POLICIES), help="who is ranked")
+    parser.add_argument("--confidence", type=float, default=0.95)
+    parser.add_argument("--n-resamples", type=int, default=10_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, audit, analyse, print, and write."""
+    imported = read_sources(args.sources, args)
+    names = ("title", "exposure_policy", "confidence", "n_resamples", "seed")
+    record = record_of_scores(
+        imported,
+        dataset_card(args.dataset),
+        metadata=None if args.metadata is None else read_metadata(args.metadata, key=args.key),
+        settings={name: getattr(args, name) for name in names},
+    )
+    board = make_leaderboard(record)
+    print_boards(record, board, every=args.boards)
+    save_record(record.with_analysis(board.to_dict()), args.output)
+    out = console()
+    for note in record.notes:
+        out.print(f"note: {note}", markup=False)
+    out.print(f"written: {args.output}", markup=False)
+    return 0

@@ -1,0 +1,99 @@
+"""What the commands print: boards as tables, and lines that no name can break."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from segauge.cli.sources import console, one_line
+from segbench.leaderboard import Board, Leaderboard, Standing
+from segbench.records import RunRecord
+
+#: More boards than this are printed only when asked for.
+MOST_BOARDS = 6
+
+__all__ = ["console", "one_line", "print_boards", "table"]
+
+
+def table(title: str, *columns: str) -> Any:
+    """Return an empty table."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    made = Table(title=escape(title), title_justify="left")
+    for column in columns:
+        made.add_column(escape(column))
+    return made
+
+
+def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:
+    """Print the boards, or an overview where there are many, and what a reader must know about the models."""
+    out = console()
+    many = len(board.boards) > MOST_BOARDS and not every
+    for one in board.averages if many else (*board.boards, *board.averages):
+        _print_board(one)
+    if many:
+        _print_overview(board)
+        out.print("--boards prints every board.", markup=False)
+    for exclusion in record.exclusions:
+        who = " on ".join(part for part in (exclusion["model"], exclusion["structure"]) if part)
+        out.print(one_line(f"{who}: {exclusion['reason']}"), markup=False)
+    for suspect in record.suspects:
+        where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f}"
+        out.print(one_line(f"suspect: {where}: {suspect.diagnosis}"), markup=False)
+    for entry in record.models:
+        if entry.failures:
+            case, reason = next(iter(sorted(entry.failures.items())))
+            words = f"{entry.name} failed on {len(entry.failures)} of {len(record.cases)} cases; {case}: {reason}"
+            out.print(one_line(words), markup=False)
+
+
+def _print_board(board: Board) -> None:
+    from rich.markup import escape
+
+    out = console()
+    unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
+    shown = table(
+        f"{board.structure} {board.metric}{unit}, {board.n_cases} cases",
+        "place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it",
+    )  # fmt: skip
+    for standing in board.standings:
+        shown.add_row(*(escape(one_line(cell)) for cell in _cells(standing)))
+    out.print(shown)
+    out.print(board.sentence, markup=False)
+    out.print()
+
+
+def _print_overview(board: Leaderboard) -> None:
+    """Print per structure and metric the model with the best mean, and who cannot be told from it."""
+    from rich.markup import escape
+
+    metrics = list(dict.fromkeys(one.metric for one in board.boards))
+    shown = table("best mean (and how many cannot be told from it)", "structure", *metrics)
+    for structure in dict.fromkeys(one.structure for one in board.boards):
+        cells = [_leader(board.board(structure, metric)) for metric in metrics]
+        shown.add_row(*(escape(one_line(cell)) for cell in (structure, *cells)))
+    console().print(shown)
+
+
+def _leader(board: Board) -> str:
+    if not board.winners:
+        return "-"
+    first = board.standings[0]
+    tied = f" (+{len(board.winners) - 1})" if len(board.winners) > 1 else ""
+    return f"{first.model} {'' if first.estimate is None else first.estimate}{tied}"
+
+
+def _cells(standing: Standing) -> tuple[str, ...]:
+    estimate = standing.estimate
+    failed = f"{100 * standing.failure_share:.0f} %" if standing.failure_share else ""
+    ranks = "" if standing.rank_low is None else f"{standing.rank_low}-{standing.rank_high}"
+    return (
+        str(standing.place or "-"),
+        standing.model + (" (suspect)" if standing.suspect else ""),
+        "no value" if estimate is None else str(estimate),
+        "" if estimate is None else str(estimate.n),
+        failed,
+        ranks if standing.rank_low != standing.rank_high else str(standing.rank_low or ""),
+        "" if standing.win_probability is None else f"{standing.win_probability:.2f}",
+        "" if standing.exposure == "none" else standing.exposure,
+    )

@@ -1,0 +1,144 @@
+"""`segbench plan`, `predict`, `score` and `run`: from a config to a record, in steps or in one."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from segbench.cli.printing import console, one_line, print_boards, table
+from segbench.cli.results import render_pages
+from segbench.config import RunConfig, read_config
+from segbench.leaderboard import make_leaderboard
+from segbench.pipeline import fetch_cases, make_predictions, make_record, open_benchmark
+from segbench.planning import Plan
+from segbench.records import save_record
+from segbench.registry import Progress
+
+#: Exit code of a run in which some model failed on some case.
+SOME_FAILED = 3
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the commands."""
+    for name, help_, function in (
+        ("run", "run a benchmark from its config to its record", run_all),
+        ("plan", "say what a run would do, whom it leaves out and why, and how long it takes", run_plan),
+        ("predict", "only make the predictions, into the cache", run_predict),
+        ("score", "only score the predictions that the cache has", run_score),
+    ):
+        parser: argparse.ArgumentParser = subparsers.add_parser(
+            name,
+            help=help_,
+            description=f"{help_[0].upper()}{help_[1:]}. What was done before a stop is kept: the same command goes on "
+            "with it. Exit codes: 0 fine, 1 error, 2 usage, 3 some model failed on some case.",
+        )
+        parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
+        parser.add_argument("--n-cases", type=int, metavar="N", help="so many cases instead of the config's")
+        parser.add_argument("--executor", help="where predictions are made: serial, processes, dask, modal, an address")
+        parser.add_argument("--jobs", type=int, metavar="N", help="so many at a time")
+        parser.add_argument("--device", help="cpu, cuda, cuda:1 or auto")
+        if name in ("run", "score"):
+            parser.add_argument("--results", type=Path, metavar="FILE", help="where the record goes")
+            parser.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
+            parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
+            parser.add_argument("--resume", action="store_true", help="go on with a stopped run (which is the default)")
+        parser.set_defaults(run=function)
+
+
+def run_plan(args: argparse.Namespace) -> int:
+    """Print the plan."""
+    _print_plan(open_benchmark(_config(args)).plan)
+    return 0
+
+
+def run_predict(args: argparse.Namespace) -> int:
+    """Make the predictions."""
+    benchmark = open_benchmark(_config(args))
+    made = make_predictions(benchmark, fetch_cases(benchmark, _progress()), _progress())
+    failed = [one for one in made.predictions if one.failure]
+    out = console()
+    out.print(f"{len(made.predictions) - len(failed)} predictions, {len(failed)} failed", markup=False)
+    for one in failed:
+        out.print(one_line(f"  {one.model} on {one.case_id}: {one.failure}"), markup=False)
+    return SOME_FAILED if failed else 0
+
+
+def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
+    """Plan, predict, score, analyse, record, render."""
+    config = _config(args)
+    if args.results is not None:
+        config = replace(config, results_path=args.results)
+    benchmark = open_benchmark(config)
+    _print_plan(benchmark.plan)
+    cases = fetch_cases(benchmark, _progress())
+    made = make_predictions(benchmark, cases, _progress(), only_cached=only_cached)
+    record = make_record(benchmark, cases, made)
+    save_record(record, config.results_path)
+    board = make_leaderboard(record)
+    print_boards(record, board, every=args.boards)
+    console().print(f"written: {config.results_path}", markup=False)
+    if args.render is not None:
+        render_pages([record], args.render)
+    return SOME_FAILED if any(entry.failures for entry in record.models) else 0
+
+
+def run_score(args: argparse.Namespace) -> int:
+    """Score what the cache has; a prediction that it does not have counts as failed."""
+    return run_all(args, only_cached=True)
+
+
+def _config(args: argparse.Namespace) -> RunConfig:
+    """Return the config with what the command line says instead."""
+    given = {name: getattr(args, name) for name in ("n_cases", "executor", "jobs", "device")}
+    return replace(read_config(args.config), **{name: value for name, value in given.items() if value is not None})
+
+
+def _progress() -> Progress:
+    """Return a reporter that writes a line per step on the error stream, where nobody reads results."""
+
+    def report(what: str, done: int, total: int) -> None:
+        share = f"[{done}/{total}] " if total else ""
+        print(one_line(f"{share}{what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
+
+    return report
+
+
+def _print_plan(plan: Plan) -> None:
+    from rich.markup import escape
+
+    out = console()
+    shown = table(
+        f"{plan.dataset.title}: {len(plan.case_ids)} cases, {len(plan.models)} models, {', '.join(plan.structures)}",
+        "model", "version", "structures", "ranked", "has seen the dataset", "on", "time",
+    )  # fmt: skip
+    for model in plan.models:
+        seconds = None if model.seconds_per_case is None else model.seconds_per_case * len(plan.case_ids)
+        cells = (
+            model.name,
+            model.card.version or "unknown",
+            f"{len(model.structures)} of {len(plan.structures)}",
+            "yes" if model.ranked else "no",
+            f"{model.exposure.level.value}: {model.exposure.reason}",
+            "GPU" if model.needs_gpu else "CPU",
+            _duration(seconds),
+        )
+        shown.add_row(*(escape(one_line(cell)) for cell in cells))
+    out.print(shown)
+    for line in (*map(str, plan.exclusions), *plan.notes):
+        out.print(one_line(line), markup=False)
+    for gpu, name in ((False, "CPU"), (True, "GPU")):
+        if any(model.needs_gpu == gpu for model in plan.models):
+            words = f"on {name}, one after another: {_duration(plan.seconds(gpu=gpu))}"
+            out.print(words, markup=False)
+    out.print()
+
+
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return "not known before a first run"
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

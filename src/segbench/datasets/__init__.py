@@ -1,0 +1,1 @@
+"""Datasets: each one file, its card, and how its folders become cases."""

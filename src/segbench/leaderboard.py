@@ -1,0 +1,357 @@
+"""Leaderboard: who is best on which structure by which metric, and how far that can be trusted. Pure, deterministic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from segauge import CATALOG, Estimate, MissingPolicy, Ranking, rank
+from segauge.errors import InvalidInput
+from segauge.stats import PairPlan, PairResult, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
+from segauge.stats.missing import estimate_resolved
+from segbench.records import RunRecord
+
+#: Names the rules that make an analysis; a change of any of them gets a new name.
+RULES = "segbench-1"
+#: What the board over all structures is called.
+AVERAGE = "average"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One model on one board: its estimate and, if it is ranked, its place.
+
+    Attributes:
+        model: its name.
+        estimate: mean over its cases, with interval, n and failures; None on the average over structures.
+        mean: the number that the order is made of: the mean score, or the mean rank where failures have no value.
+        ranked: whether it takes part in the ranking.
+        exposure: what it has seen of the dataset.
+        suspect: whether its result should not be believed.
+        place: 1 + the number of models that are significantly better; models that share it cannot be told apart.
+        rank_low, rank_high: ranks that the data do not exclude.
+        win_frequency: how often it is first among resampled cases.
+        win_probability: chance to be first on a new set of as many cases.
+        failure_share: share of its cases that failed.
+
+    """
+
+    model: str
+    estimate: Estimate | None
+    mean: float | None
+    ranked: bool
+    exposure: str
+    suspect: bool = False
+    place: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    win_frequency: float | None = None
+    win_probability: float | None = None
+    failure_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Board:
+    """One structure and one metric.
+
+    Attributes:
+        structure, metric: what was scored; the structure is "average" on the board over all of them.
+        higher_is_better, unit: of the metric.
+        n_cases: cases with the structure.
+        standings: ranked models from best to worst, then those that are only shown.
+        sentence: what the board says, in words.
+        rule: what makes models share a place.
+        pairs: every pair of ranked models, with interval and verdict.
+        plans: per pair of neighbours how many cases it would take to tell them apart.
+        deciding_cases: cases without which another model would be first, and which one.
+        flip_share: share of the cases whose removal changes some rank.
+        schemes: per ranking scheme the rank of each model.
+        notes: policies that were applied, and what could not be done.
+
+    """
+
+    structure: str
+    metric: str
+    higher_is_better: bool
+    unit: str
+    n_cases: int
+    standings: tuple[Standing, ...]
+    sentence: str
+    rule: str = ""
+    pairs: tuple[PairResult, ...] = ()
+    plans: tuple[PairPlan, ...] = ()
+    deciding_cases: Mapping[str, str] | None = None
+    flip_share: float | None = None
+    schemes: Mapping[str, Mapping[str, float]] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The models that share the first place."""
+        return tuple(standing.model for standing in self.standings if standing.place == 1)
+
+    def __getitem__(self, model: str) -> Standing:
+        """Return the standing of a model."""
+        for standing in self.standings:
+            if standing.model == model:
+                return standing
+        raise InvalidInput(f"{model!r} is not on the board of {self.structure} {self.metric}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON."""
+        return {
+            **{name: getattr(self, name) for name in _PLAIN_FIELDS},
+            "standings": [
+                {**vars(s), "estimate": None if s.estimate is None else s.estimate.to_dict()} for s in self.standings
+            ],
+            "pairs": [dict(vars(pair)) for pair in self.pairs],
+            "plans": [{**vars(plan), "more_cases": plan.more_cases} for plan in self.plans],
+            "notes": list(self.notes),
+        }
+
+
+_PLAIN_FIELDS = (
+    "structure", "metric", "higher_is_better", "unit", "n_cases", "sentence", "rule", "deciding_cases", "flip_share",
+    "schemes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All boards of a run, and the settings that made them."""
+
+    boards: tuple[Board, ...]
+    averages: tuple[Board, ...]
+    settings: Mapping[str, Any]
+
+    def board(self, structure: str, metric: str) -> Board:
+        """Return one board; the structure "average" stands for all of them together."""
+        for board in (*self.boards, *self.averages):
+            if (board.structure, board.metric) == (structure, metric):
+                return board
+        known = ", ".join(f"{board.structure} {board.metric}" for board in (*self.boards, *self.averages))
+        raise InvalidInput(f"No board of {structure} {metric}; there are {known}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON."""
+        return {
+            "rules": RULES,
+            "settings": dict(self.settings),
+            "boards": [board.to_dict() for board in self.boards],
+            "averages": [board.to_dict() for board in self.averages],
+        }
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What the statistics depend on beside the scores."""
+
+    level: float
+    interval: str
+    n_resamples: int
+    seed: int
+    failed: str
+    penalty: float | None
+    margin: Mapping[str, float]
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> _Settings:
+        return cls(
+            float(given.get("confidence", 0.95)),
+            str(given.get("interval", "auto")),
+            int(given.get("n_resamples", 10_000)),
+            int(given.get("seed", 0)),
+            str(given.get("failed", "auto")),
+            given.get("penalty"),
+            dict(given.get("margin") or {}),
+        )
+
+    def policy(self, scale: Scale) -> MissingPolicy:
+        """Return what a failed case counts as: the scale's worst value where there is one."""
+        if np.isfinite(scale.worst):
+            return MissingPolicy()
+        return MissingPolicy(self.failed, penalty=self.penalty)  # type: ignore[arg-type]
+
+
+def make_leaderboard(record: RunRecord) -> Leaderboard:
+    """Return the leaderboard that follows from the scores of a record, whatever analysis it came with."""
+    settings = _Settings.of(record.settings)
+    boards, averages = [], []
+    for metric in record.metrics:
+        scale = metric_scale(metric)
+        if scale is None:
+            continue
+        matrices: dict[str, ScoreMatrix] = {}
+        for structure in record.structures:
+            matrix = _matrix(record, structure, metric, scale, settings)
+            if matrix is None:
+                continue
+            boards.append(_board(record, structure, metric, matrix, settings))
+            matrices[structure] = matrix
+        if len(matrices) > 1:
+            averages.append(_average_board(record, metric, matrices, settings))
+    ordered = sorted(boards, key=lambda b: (record.structures.index(b.structure), record.metrics.index(b.metric)))
+    return Leaderboard(tuple(ordered), tuple(averages), vars(settings))
+
+
+def metric_scale(metric: str) -> Scale | None:
+    """Return which way a metric is better, None for a plain measurement such as a volume."""
+    info = CATALOG.get(metric.split("@", 1)[0])
+    if info is None:
+        return scale_of(metric)
+    return None if info.direction == "none" else Scale(info.direction == "higher", info.bounds, info.unit)
+
+
+def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settings: _Settings) -> ScoreMatrix | None:
+    """Return the scores of all models that have a structure; None if none has."""
+    tables = {name: table for name, table in record.tables.items() if structure in table.structures}
+    if not tables:
+        return None
+    return score_matrix(
+        tables,
+        structure=structure,
+        metric=metric,
+        scale=scale,
+        policy=settings.policy(scale),
+        cases="failed",
+        cluster=record.clusters(),
+    )
+
+
+def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, settings: _Settings) -> Board:
+    """Return the board of one structure: estimates of all models, and the ranking of those that take part."""
+    estimates = {
+        name: estimate_resolved(
+            column, matrix.scale, ci=settings.interval, level=settings.level, cluster=matrix.clusters,
+            n_resamples=settings.n_resamples, seed=settings.seed, name=f"{structure}/{metric}/{name}",
+        )
+        for name, column in matrix.columns.items()
+    }  # fmt: skip
+    shown = tuple(_shown(record, structure, name, found, found.value) for name, found in estimates.items())
+    scored = matrix.scored_cases()
+    board = Board(structure, metric, matrix.scale.higher_is_better, matrix.scale.unit, len(scored.cases), shown, "")
+    if not scored.cases:
+        return replace(board, sentence=f"No case has {structure} in its ground truth or a prediction.")
+    takes_part = [name for name in scored.models if record[name].ranked and _has_values(scored, name)]
+    return _ranked_board(board, _columns(scored, takes_part), settings)
+
+
+def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreMatrix], settings: _Settings) -> Board:
+    """Return the board of the unweighted mean of the structures' means, of the models that have all of them."""
+    scored = {structure: matrix.scored_cases() for structure, matrix in matrices.items()}
+    scored = {structure: matrix for structure, matrix in scored.items() if matrix.cases}
+    scale = next(iter(matrices.values())).scale
+    board = Board(AVERAGE, metric, scale.higher_is_better, scale.unit, 0, (), "")
+    if any(matrix.has_failures_without_value for matrix in scored.values()):
+        return replace(
+            board, sentence=f"Failed cases have no {metric}, so there is no mean over structures; give a penalty."
+        )
+    everywhere = [
+        name
+        for name in record.tables
+        if scored and all(name in matrix.models and _has_values(matrix, name) for matrix in scored.values())
+    ]
+    # One by one: a model that is only shown has no say in the numbers of the others.
+    means = {name: float(_averaged(scored, [name]).values.mean()) for name in everywhere}
+    board = replace(board, standings=tuple(_shown(record, AVERAGE, name, None, means[name]) for name in everywhere))
+    ranked = [name for name in everywhere if record[name].ranked]
+    if len(ranked) < 2:
+        return replace(board, sentence="Fewer than two ranked models have every structure, so there is no order.")
+    contest = _averaged(scored, ranked)
+    return _ranked_board(replace(board, n_cases=len(contest.cases)), contest, settings)
+
+
+def _averaged(scored: Mapping[str, ScoreMatrix], names: Sequence[str]) -> ScoreMatrix:
+    return average_matrix({structure: _columns(matrix, names) for structure, matrix in scored.items()})
+
+
+def _has_values(matrix: ScoreMatrix, name: str) -> bool:
+    return not bool(np.isnan(matrix.values[:, matrix.models.index(name)]).all())
+
+
+def _columns(matrix: ScoreMatrix, names: Sequence[str]) -> ScoreMatrix:
+    """Return the scores of these models."""
+    keep = [matrix.models.index(name) for name in names]
+    return replace(
+        matrix,
+        models=tuple(names),
+        # In one order of memory: another one would be summed in another order.
+        values=np.ascontiguousarray(matrix.values[:, keep]),
+        columns={name: matrix.columns[name] for name in names if name in matrix.columns},
+        failures=None if matrix.failures is None else matrix.failures[:, keep],
+    )
+
+
+def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Board:
+    """Return the board with the ranking of a contest, or with the reason why there is none."""
+    if len(contest.models) < 2:
+        alone = f"Only {contest.models[0]} can be ranked here, so there is no order." if contest.models else ""
+        return replace(board, sentence=alone or "No model is ranked.")
+    try:
+        ranking = rank(
+            contest, ci=settings.interval, level=settings.level, margin=settings.margin.get(board.metric),
+            n_resamples=settings.n_resamples, seed=settings.seed,
+        )  # fmt: skip
+        plans = plan_pairs(contest, level=settings.level) if len(contest.cases) > 1 else ()
+    except InvalidInput as error:  # such as: no case that every model has a score or a failure for
+        return replace(board, sentence=str(error))
+    known = {standing.model: standing for standing in board.standings}
+    standings = [_ranked(known.pop(model.name), ranking, board.structure) for model in ranking.models]
+    return replace(
+        board,
+        standings=(*standings, *known.values()),
+        sentence=sentence_of(ranking, plans, f"{board.metric} on {board.structure}"),
+        rule=ranking.rule,
+        pairs=ranking.comparison.pairs,
+        plans=plans,
+        deciding_cases={flip.case: flip.winner for flip in ranking.flips if flip.winner is not None},
+        flip_share=ranking.flip_share,
+        schemes=ranking.schemes,
+        notes=ranking.notes,
+    )
+
+
+def _shown(record: RunRecord, structure: str, name: str, estimate: Estimate | None, mean: float | None) -> Standing:
+    suspect = any(one.model == name and structure in (one.structure, AVERAGE) for one in record.suspects)
+    return Standing(name, estimate, mean, False, record[name].exposure.level.value, suspect)
+
+
+def _ranked(standing: Standing, ranking: Ranking, structure: str) -> Standing:
+    found = ranking[standing.model]
+    return replace(
+        standing,
+        estimate=found.score if structure == AVERAGE else standing.estimate,
+        mean=found.score.value,
+        ranked=True,
+        place=found.place,
+        rank_low=found.rank_low,
+        rank_high=found.rank_high,
+        win_frequency=found.win_frequency,
+        win_probability=found.win_probability,
+        failure_share=found.failure_share,
+    )
+
+
+def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
+    """Return what a ranking says, in one or two plain sentences."""
+    best, count = ranking.models[0], ranking.n_cases
+    if count < 10:
+        return f"{best.name} has the best mean {what}, but {count} cases are too few to tell any two models apart."
+    tied = [name for name in ranking.winners if name != best.name]
+    percent = f"{100 * ranking.level:g} %"
+    if not tied:
+        others = "the other model" if len(ranking.models) == 2 else "every other model"
+        return f"{best.name} is best by {what}: better than {others} on these {count} cases at {percent}."
+    words = f"{', '.join(tied[:-1])} and {tied[-1]}" if len(tied) > 1 else tied[0]
+    said = (
+        f"{best.name} has the best mean {what}, but {words} cannot be told from it on these {count} cases at {percent}."
+    )
+    plan = next((plan for plan in plans if best.name in (plan.a, plan.b)), None)
+    if plan is None or not plan.more_cases:
+        return said
+    other = plan.b if plan.a == best.name else plan.a
+    more = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
+    return f"{said} {more} more cases would separate {best.name} and {other} four times out of five."

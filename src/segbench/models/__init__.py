@@ -1,0 +1,1 @@
+"""Models: each one file, its card, and the command that runs it."""

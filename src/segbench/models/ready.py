@@ -1,0 +1,115 @@
+"""Predictions that are there already: a folder with one label map, or one folder of masks, per case."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from segauge import read_labels
+from segauge.errors import InvalidInput
+from segauge.io import write_nifti
+from segauge.io.contents import content_hash
+from segauge.io.formats import image_stem
+from segbench.cards import ModelCard
+from segbench.models.command import card_options, described_card
+from segbench.options import read_options, require
+
+
+@dataclass(frozen=True)
+class ReadyPredictions:
+    """A model that is only known by what it predicted."""
+
+    card: ModelCard
+    folder: Path
+    requirements: tuple[str, ...] = ()
+    needs_gpu: bool = False
+
+    @cached_property
+    def options(self) -> Mapping[str, Any]:
+        """A hash of the files: other files are other predictions, even of the same names."""
+        if not self.folder.is_dir():
+            raise InvalidInput(f"predictions: {self.folder} is not there; expected the folder of {self.card.name}.")
+        files = {name: content_hash(path) for name, path in sorted(predictions_in(self.folder).items())}
+        return {"files_sha256": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()}
+
+    def command(self, image: Path, output: Path, device: str, environment_python: Path | None) -> list[str]:
+        """Return the command that copies the prediction of an image to its place."""
+        del device, environment_python
+        labels = {name: labels[0] for name, labels in self.card.structures.items() if len(labels) == 1}
+        start = [sys.executable, "-m", "segbench.models.ready", "--folder", str(self.folder.resolve())]
+        return [*start, "--image", str(image), "--out", str(output), "--labels", json.dumps(labels)]
+
+
+def ready(options: Mapping[str, Any]) -> ReadyPredictions:
+    """Return a model by its predictions; options `folder`, and the keys of a card (name and structures are needed)."""
+    given = read_options("predictions", options, **{**card_options(), "folder": str})
+    folder = Path(require("predictions", given, "folder", "predictions/my-net"))
+    return ReadyPredictions(described_card("predictions", given), folder)
+
+
+def predictions_in(folder: Path) -> dict[str, Path]:
+    """Return the predictions of a folder by case: files by their name, folders by theirs."""
+    found: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        name = path.name if path.is_dir() else image_stem(path.name)
+        if name is None or path.name.startswith("."):
+            continue
+        if name in found:
+            raise InvalidInput(f"predictions: {found[name].name} and {path.name} are both of the case {name!r}.")
+        found[name] = path
+    return found
+
+
+def find_prediction(folder: Path, case_id: str, image: Path) -> Path:
+    """Return the prediction of a case: by its id, or by the name that the image or its folder has."""
+    there = predictions_in(folder)
+    stem = image_stem(image.name) or image.name
+    names = [name for name in dict.fromkeys((case_id, stem, stem.removesuffix("_0000"), image.parent.name)) if name]
+    for name in names:
+        if name in there:
+            return there[name]
+    raise InvalidInput(f"no prediction called {' or '.join(names)} in {folder.name}")
+
+
+def write_masks(folder: Path, labels: Mapping[str, int], output: Path) -> None:
+    """Write a folder of masks as one label map, with the labels of the card; masks it does not name are left out."""
+    found = read_labels(folder).labels
+    merged = np.zeros(found.grid.shape, dtype=np.uint16)
+    for number, name in found.names.items():
+        if name in labels:
+            merged[found.mask(number).array] = labels[name]
+    write_nifti(output, merged, found.grid)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Copy the prediction of one case to its place; the case is named by SEGBENCH_CASE."""
+    parser = argparse.ArgumentParser(prog="python -m segbench.models.ready", description=main.__doc__)
+    for name in ("folder", "image", "out"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    parser.add_argument("--labels", required=True, type=json.loads)
+    given = parser.parse_args(arguments)
+    try:
+        found = find_prediction(given.folder, os.environ.get("SEGBENCH_CASE", ""), given.image)
+        if found.is_dir():
+            write_masks(found, given.labels, given.out)
+        else:
+            shutil.copyfile(found, given.out)
+    except InvalidInput as error:
+        sys.stderr.write(f"{error}\n")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""The prediction cache: one label map per image, model and setting; whole or not there, made once, found again.
+
+An entry is a file `<image hash>.nii.gz` in a folder named after the model and the hash of everything that its output
+depends on, with a small JSON beside it that says what it is. A file that no longer has the hash of its JSON is made
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from segauge.io.contents import file_hash
+from segauge.io.outputs import write_whole
+
+#: What every output file is called: readers go by content, but programs look at the name.
+SUFFIX = ".nii.gz"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Where the prediction of one model for one image lies, whether it is there or not."""
+
+    folder: Path
+    image_hash: str
+
+    @property
+    def file(self) -> Path:
+        """The label map."""
+        return self.folder / f"{self.image_hash}{SUFFIX}"
+
+    @property
+    def description(self) -> Path:
+        """What the label map is, as JSON."""
+        return self.folder / f"{self.image_hash}.json"
+
+    @property
+    def log(self) -> Path:
+        """What the model said."""
+        return self.folder / f"{self.image_hash}.log"
+
+    @property
+    def lock(self) -> Path:
+        """Held by whoever makes it."""
+        return self.folder / f".{self.image_hash}.lock"
+
+    @property
+    def work(self) -> Path:
+        """Folder that the model writes to while it is made."""
+        return self.folder / f".{self.image_hash}.work"
+
+    def found(self) -> Mapping[str, Any] | None:
+        """Return the description of a prediction that is there and unchanged, None otherwise."""
+        try:
+            described = json.loads(self.description.read_text(encoding="utf-8"))
+            if isinstance(described, dict) and described.get("sha256") == file_hash(self.file):
+                return described
+        except (OSError, ValueError):
+            pass
+        return None
+
+    def keep(self, made: Path, seconds: float, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Put a finished label map into its place, then its description, and return that."""
+        described = {**facts, "sha256": file_hash(made), "seconds": round(seconds, 3)}
+        made.replace(self.file)
+        write_whole(self.description, json.dumps(described, sort_keys=True, indent=1, allow_nan=False) + "\n")
+        return described
+
+
+def entry_of(root: Path, model: str, settings: Mapping[str, Any], image_hash: str) -> Entry:
+    """Return the entry of a model with these settings for an image."""
+    text = json.dumps(settings, sort_keys=True, allow_nan=False)
+    return Entry(root / f"{safe_name(model)}-{hashlib.sha256(text.encode()).hexdigest()[:12]}", image_hash)
+
+
+def safe_name(name: str) -> str:
+    """Return a name that any file system takes; the hash behind it tells apart what becomes the same."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "model"

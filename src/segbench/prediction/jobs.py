@@ -1,0 +1,102 @@
+"""Jobs: one model on one image, self-contained, so that any worker on any machine can do it."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from segauge import read_labels
+from segauge.errors import SegaugeError
+from segbench.locks import held
+from segbench.planning import Prediction
+from segbench.prediction.cache import SUFFIX, Entry
+from segbench.prediction.running import run_command
+
+
+@dataclass(frozen=True)
+class Job:
+    """One prediction to make.
+
+    Attributes:
+        model, case_id: whose it is.
+        argv: the command, which writes to `output`.
+        entry: where it is kept.
+        facts: what the description in the cache says about it.
+        gpu: whether it needs one.
+        only_cached: take it from the cache or not at all.
+
+    """
+
+    model: str
+    case_id: str
+    argv: tuple[str, ...]
+    entry: Entry
+    timeout_s: float | None = None
+    memory_gb: float | None = None
+    variables: Mapping[str, str] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    gpu: bool = False
+    only_cached: bool = False
+
+
+def output_of(entry: Entry) -> Path:
+    """Return where the command is to write the label map of an entry."""
+    return entry.work / f"prediction{SUFFIX}"
+
+
+def do(job: Job) -> Prediction:
+    """Return the prediction of a job: from the cache, or made now; a failure is a prediction without a file."""
+    with held(job.entry.lock):
+        described = job.entry.found()
+        if described is not None:
+            return _kept(job, described)
+        if job.only_cached:
+            return Prediction(job.model, job.case_id, failure="has not been predicted yet")
+        shutil.rmtree(job.entry.work, ignore_errors=True)
+        job.entry.work.mkdir(parents=True)
+        try:
+            return _made(job)
+        finally:
+            shutil.rmtree(job.entry.work, ignore_errors=True)
+
+
+def _kept(job: Job, described: Mapping[str, Any]) -> Prediction:
+    return Prediction(job.model, job.case_id, str(job.entry.file), described["sha256"], seconds=described["seconds"])
+
+
+def _made(job: Job) -> Prediction:
+    """Run the command and keep its output; return the failure if there is none that can be used."""
+    output = output_of(job.entry)
+    ended = run_command(
+        job.argv,
+        job.entry.log,
+        timeout_s=job.timeout_s,
+        memory_gb=job.memory_gb,
+        variables=job.variables,
+        folder=job.entry.work,
+    )
+    failure = ended.failure or _unusable(output)
+    if failure:
+        return Prediction(job.model, job.case_id, failure=_without_paths(failure, job), seconds=ended.seconds)
+    return _kept(job, job.entry.keep(output, ended.seconds, {**job.facts, "case_id": job.case_id, "model": job.model}))
+
+
+def _unusable(output: Path) -> str:
+    """Return why an output is no label map in space, "" if it is one."""
+    if not output.is_file():
+        return "ended without an error, but wrote no output"
+    try:
+        labels = read_labels(output).labels
+    except SegaugeError as error:
+        return f"wrote an output that cannot be read: {error}"
+    return "" if labels.in_space else "wrote an output that does not say where in space it lies"
+
+
+def _without_paths(failure: str, job: Job) -> str:
+    """Return a reason that says nothing about this machine's folders: it goes into records that others read."""
+    for place in (job.entry.work, job.entry.folder):
+        failure = failure.replace(f"{place}/", "").replace(str(place), ".")
+    return failure.replace(str(Path.home()), "~")

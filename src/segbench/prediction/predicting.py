@@ -1,0 +1,169 @@
+"""predict(): models and cases -> label maps, through the cache, on any executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from segauge.executors import Crash, run
+from segauge.io.contents import file_hash
+from segbench.planning import Prediction
+from segbench.prediction.cache import entry_of
+from segbench.prediction.devices import chosen_device, count_gpus
+from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, is_made, make_environment
+from segbench.prediction.jobs import Job, do, output_of
+from segbench.registry import DatasetCase, Model, Progress
+
+
+@dataclass(frozen=True)
+class PredictionSettings:
+    """How predictions are made; none of it changes what they are.
+
+    Attributes:
+        cache_dir: keeps predictions and, under `environments`, the environments of models.
+        device: "auto", "cpu", "cuda" or "cuda:1".
+        timeout_s: seconds for one case of one model.
+        memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
+        jobs: commands at a time without a GPU; on GPUs there is one at a time and device.
+        executor: where the commands run, as in `segauge.executors.run`.
+        only_cached: run nothing; a prediction that the cache does not have is a failure.
+
+    """
+
+    cache_dir: Path = Path("predictions")
+    device: str = "auto"
+    timeout_s: float | None = None
+    memory_gb: float | None = None
+    jobs: int | None = None
+    executor: Any = None
+    only_cached: bool = False
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What came of all jobs, sorted by model (in the given order) and case, and the environments that made them."""
+
+    predictions: tuple[Prediction, ...]
+    environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def predict(
+    models: Sequence[Model],
+    cases: Sequence[DatasetCase],
+    settings: PredictionSettings | None = None,
+    progress: Progress | None = None,
+) -> Predictions:
+    """Return a prediction of every model for every case; what cannot be had is a failure with its reason.
+
+    A case that a model fails on is that model's failure: nobody's test set becomes smaller, and the others go on.
+    Failures are not cached: the next run tries again.
+    """
+    settings = settings or PredictionSettings()
+    settings.cache_dir.mkdir(parents=True, exist_ok=True)
+    gpus = count_gpus() if settings.device != "cpu" else 0
+    device = chosen_device(settings.device, gpus)
+    jobs: list[Job] = []
+    found: list[Prediction] = []
+    environments: dict[str, Mapping[str, Any]] = {}
+    hashes = {case.case_id: file_hash(case.image) for case in cases}
+    for model in models:
+        made = _ready(model, device, settings, progress)
+        environments[model.card.name] = _described(model, made)
+        if isinstance(made, str):
+            found += [Prediction(model.card.name, case.case_id, failure=made) for case in cases]
+        else:
+            jobs += [_job(model, case, hashes[case.case_id], device, made, settings) for case in cases]
+    found += _done(jobs, settings, max(gpus, 1), progress)
+    order = {model.card.name: place for place, model in enumerate(models)}
+    found.sort(key=lambda prediction: (order[prediction.model], prediction.case_id))
+    return Predictions(tuple(found), environments)
+
+
+def _ready(
+    model: Model, device: str, settings: PredictionSettings, progress: Progress | None
+) -> Environment | str | None:
+    """Return the model's environment, None if it needs none, or why it cannot be run at all."""
+    if settings.only_cached and not is_made(model.requirements, settings.cache_dir / "environments"):
+        return None
+    if model.needs_gpu and device == "cpu" and not settings.only_cached:
+        return "needs a GPU, and there is none (or device: cpu was asked for)"
+    if not model.requirements:
+        return None
+    try:
+        return make_environment(
+            model.requirements,
+            settings.cache_dir / "environments",
+            say=None if progress is None else lambda words: progress(f"{model.card.name}: {words}", 0, 0),
+        )
+    except EnvironmentFailed as error:
+        return str(error).replace(str(settings.cache_dir.resolve()), settings.cache_dir.name)
+
+
+def _described(model: Model, made: Environment | str | None) -> Mapping[str, Any]:
+    """Return what a record says about the environment."""
+    if isinstance(made, Environment):
+        packages = list(made.packages)
+        return {"key": made.key, "packages": packages, "packages_hash": made.packages_hash}
+    return {"key": environment_key(model.requirements), "packages": []} if model.requirements else {}
+
+
+def _job(
+    model: Model,
+    case: DatasetCase,
+    image_hash: str,
+    device: str,
+    environment: Environment | None,
+    settings: PredictionSettings,
+) -> Job:
+    # The CPU and the GPU give slightly different masks; which one of several GPUs it was makes no difference.
+    kind = device.partition(":")[0]
+    facts = {
+        "version": model.card.version,
+        "options": dict(model.options),
+        "requirements": list(model.requirements),
+        "structures": {name: list(labels) for name, labels in model.card.structures.items()},
+        "device": kind,
+    }
+    entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
+    python = None if environment is None else environment.python
+    argv = [] if settings.only_cached else model.command(case.image.resolve(), output_of(entry), device, python)
+    return Job(
+        model.card.name,
+        case.case_id,
+        tuple(argv),
+        entry,
+        settings.timeout_s,
+        None if kind == "cuda" else settings.memory_gb,
+        _variables(case.case_id, device, settings.jobs or 1),
+        {**facts, "image_sha256": image_hash},
+        kind == "cuda",
+        settings.only_cached,
+    )
+
+
+def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
+    """Return what every model's process finds in its environment."""
+    variables = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "SEGBENCH_CASE": case_id}
+    if device == "cpu":
+        variables["CUDA_VISIBLE_DEVICES"] = ""
+    if jobs > 1:
+        variables["OMP_NUM_THREADS"] = "1"
+    return variables
+
+
+def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
+    """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
+    found: list[Prediction] = []
+    for gpu, hands in ((False, settings.jobs), (True, gpus)):
+        queue = [job for job in jobs if job.gpu == gpu]
+        for outcome in run(do, queue, executor=settings.executor, jobs=hands) if queue else ():
+            job = queue[outcome.index]
+            if isinstance(outcome.result, Crash):
+                found.append(Prediction(job.model, job.case_id, failure=outcome.result.reason))
+            else:
+                found.append(outcome.result)
+            if progress is not None:
+                progress(f"{job.model} on {job.case_id}", len(found), len(jobs))
+    return found

@@ -1,0 +1,129 @@
+"""Run one command: within its time and memory, with its output kept, and with nobody left behind.
+
+The command runs in a process group of its own; when its time is over, the whole group is ended. On Linux it also ends
+when we are killed. There is no shell: every argument is one argument.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: Sets the limits from inside the new process, then becomes the command; nothing of Python is left by then.
+#: 1 is PR_SET_PDEATHSIG: the kernel ends the command if its parent dies.
+_BECOME = """
+import os, sys
+memory, argv = int(sys.argv[1]), sys.argv[2:]
+try:
+    import ctypes
+    ctypes.CDLL(None).prctl(1, 9)
+except (ImportError, OSError, AttributeError, TypeError):
+    pass
+if memory:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
+try:
+    os.execvp(argv[0], argv)
+except OSError as error:
+    print(f"{argv[0]}: cannot be started ({error.strerror})", file=sys.stderr)
+    sys.exit(127)
+"""
+
+#: Seconds between the request to end and the end.
+_GRACE_S = 3.0
+
+#: How much of the end of the error output a reason quotes.
+_TAIL_CHARACTERS = 600
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: `failure` says what went wrong in words, "" if nothing did."""
+
+    seconds: float
+    failure: str = ""
+
+
+def run_command(
+    argv: Sequence[str],
+    log: Path,
+    *,
+    timeout_s: float | None = None,
+    memory_gb: float | None = None,
+    variables: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Ended:
+    """Run a command to its end and say how it ended; its output goes to `log`.
+
+    Args:
+        argv: the command, one item per argument.
+        log: file that receives the command line, its output and its errors, in the order they come.
+        timeout_s: seconds after which it is ended.
+        memory_gb: address space it may have, in 10^9 bytes.
+        variables: added to the environment.
+        folder: working folder.
+
+    """
+    start = time.monotonic()
+    memory = 0 if memory_gb is None else int(memory_gb * 1e9)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        output.write(("$ " + " ".join(argv) + "\n").encode("utf-8", "backslashreplace"))
+        output.flush()
+        process = subprocess.Popen(  # noqa: S603 - what the user asked to run
+            [sys.executable, "-I", "-S", "-c", _BECOME, str(memory), *argv],
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env={**os.environ, **(variables or {})},
+            cwd=folder,
+            start_new_session=True,
+        )
+        try:
+            code = process.wait(timeout=timeout_s)
+            failure = "" if code == 0 else _words(code)
+        except subprocess.TimeoutExpired:
+            _ask_to_end(process)
+            failure = f"took longer than {timeout_s:g} s"
+        finally:
+            _end_group(process)
+    tail = _tail(log) if failure else ""
+    return Ended(time.monotonic() - start, f"{failure}: {tail}" if tail else failure)
+
+
+def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGTERM)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(timeout=_GRACE_S)
+
+
+def _end_group(process: subprocess.Popen[bytes]) -> None:
+    """End whoever is left of the command's group; most often there is nobody."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _words(code: int) -> str:
+    if code > 0:
+        return f"ended with exit code {code}"
+    name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
+    return f"was killed ({name})" + ("; most often the machine ran out of memory" if name == "SIGKILL" else "")
+
+
+def _tail(log: Path) -> str:
+    """Return the end of what a command said, on one line, without the command line itself."""
+    with log.open("rb") as file:
+        file.seek(max(0, log.stat().st_size - 4 * _TAIL_CHARACTERS))
+        lines = file.read().decode("utf-8", "replace").splitlines()
+    said = " | ".join(line.strip() for line in lines if line.strip() and not line.startswith("$ "))
+    printable = "".join(character if character.isprintable() else "?" for character in said)
+    return printable if len(printable) <= _TAIL_CHARACTERS else "..." + printable[-_TAIL_CHARACTERS:]

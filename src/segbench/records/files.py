@@ -1,0 +1,96 @@
+"""Records on disk: strict, sorted JSON, whole or not at all; the scores of a large run in Parquet beside it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from segauge import ScoreTable
+from segauge.errors import InvalidInput
+from segauge.io.outputs import write_whole
+from segbench.records.migrations import migrated
+from segbench.records.parquet import content_hash, read_scores, write_scores
+from segbench.records.run_record import RunRecord
+
+#: From so many cells (cases x structures x models) on, scores go to Parquet: nobody reads more of them by eye.
+LARGE = 200_000
+
+
+def save_record(record: RunRecord, path: str | os.PathLike[str], *, large: int = LARGE) -> Path:
+    """Write a record as JSON, with the scores of a large run in `<name>.scores.parquet` beside it; return its path."""
+    target = Path(path)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    plain = record.to_dict() if _cells(record) < large else _beside(record, target)
+    try:
+        text = json.dumps(plain, sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
+    except ValueError as error:
+        raise InvalidInput(f"{target.name}: the record has a value that JSON cannot hold: {error}.") from error
+    return write_whole(target, text + "\n")
+
+
+def load_record(path: str | os.PathLike[str]) -> RunRecord:
+    """Read a record, ours or one of the reference harness; refuse what is damaged, with the place."""
+    place = Path(path)
+    if not place.is_file():
+        raise InvalidInput(f"{place}: there is no such file.")
+    given = _strict_json(place)
+    if not isinstance(given, dict):
+        raise InvalidInput(f"{place.name}: is no record of a run.")
+    plain = migrated(given, place.name)
+    scores = plain.get("scores")
+    try:
+        if isinstance(scores, Mapping) and set(scores) == {"file", "sha256"}:
+            return RunRecord.from_dict(plain, _scores_beside(place, scores, plain))
+        return RunRecord.from_dict(plain)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise InvalidInput(f"{place.name}: {error}") from error
+        raise InvalidInput(f"{place.name}: is not built as a record is: {error!r}.") from error
+
+
+def _scores_beside(place: Path, scores: Mapping[str, str], plain: Mapping[str, Any]) -> dict[str, ScoreTable]:
+    """Return the scores from the file beside a record; a file that does not belong to it is refused."""
+    # Only the name counts: a record cannot point out of its folder.
+    file = place.with_name(Path(scores["file"]).name)
+    if not file.is_file():
+        raise InvalidInput(f"its scores are in {file.name}, which is not beside it")
+    order = [entry["card"]["name"] for entry in plain["models"]]
+    tables = read_scores(file, order, plain["structures"], plain["metrics"])
+    if content_hash(tables) != scores["sha256"]:
+        raise InvalidInput(f"the scores in {file.name} are not those that the record was written with")
+    return tables
+
+
+def _strict_json(place: Path) -> Any:
+    """Return the content; a key that stands twice is refused, since one of the two was written to deceive."""
+
+    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) != len(pairs):
+            keys = [key for key, _ in pairs]
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise InvalidInput(f"{place.name}: the key {twice!r} stands twice in one object.")
+        return found
+
+    try:
+        return json.loads(place.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{place.name}: is not JSON (line {error.lineno}: {error.msg}).") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{place.name}: is not UTF-8 text, so not JSON.") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{place.name}: is nested too deeply to be a record.") from error
+
+
+def _cells(record: RunRecord) -> int:
+    return sum(table.status.size for table in record.tables.values())
+
+
+def _beside(record: RunRecord, target: Path) -> dict[str, Any]:
+    """Write the scores beside the record, and return the record with their place."""
+    file = target.with_name(f"{target.stem}.scores.parquet")
+    write_scores(record.tables, file)
+    return {**record.to_dict(scores=False), "scores": {"file": file.name, "sha256": content_hash(record.tables)}}

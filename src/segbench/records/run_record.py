@@ -1,0 +1,247 @@
+"""RunRecord: the waist of segbench. Whatever runs models writes it, whatever ranks and draws them reads it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from segauge import ScoreTable
+from segauge.errors import InvalidInput
+from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
+from segbench.records.columns import columns_of, table_of
+
+SCHEMA = "segbench-record/1"
+
+#: What differs from run to run though the numbers are the same: how long it took, and where.
+NOT_IN_FINGERPRINT = ("timings", "platform")
+
+
+@dataclass(frozen=True)
+class CaseInfo:
+    """One case: its id, the hashes of its files, and its metadata."""
+
+    case_id: str
+    image_sha256: str | None = None
+    gt_sha256: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class ModelEntry:
+    """One model of a run.
+
+    Attributes:
+        card: what is known about it.
+        exposure: what it has seen of the dataset.
+        ranked: whether the policy of the run lets it into the ranking.
+        options: what its predictions depend on.
+        environment: requirements and their hash, versions found in it.
+        predictions: per case the hash of the predicted label map; None where the model failed.
+        failures: per case why the model made no prediction.
+
+    """
+
+    card: ModelCard
+    exposure: Exposure
+    ranked: bool
+    options: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    predictions: Mapping[str, str | None] = field(default_factory=dict)
+    failures: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The name of the model."""
+        return self.card.name
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A model that does so badly on a structure that something is wrong with its files, and what that may be."""
+
+    model: str
+    structure: str
+    mean_dice: float
+    diagnosis: str
+
+
+@dataclass(frozen=True, eq=False)
+class RunRecord:
+    """Everything about a run, without a path or an identity of the machine that made it.
+
+    Attributes:
+        dataset: card of the dataset.
+        cases: the cases, sorted by id.
+        models: the models, in the order of the config.
+        structures, metrics: what was scored, in order.
+        tables: per model its scores; only the structures that the model has.
+        config: the config "written" and "resolved".
+        protocol: versions, options of the scoring: what is needed to get the same scores again.
+        exclusions: what was left out, and why: "model", "structure" ("" for all), "reason".
+        suspects: cells that a reader should not believe.
+        notes: what was odd about the run.
+        timings: per model and case the seconds of a prediction.
+        platform: what kind of machine it was.
+        analysis: the leaderboard as plain values; None where it was not computed yet.
+        published: statistics that another program published with these scores; None for a run of our own.
+
+    """
+
+    dataset: DatasetCard
+    cases: tuple[CaseInfo, ...]
+    models: tuple[ModelEntry, ...]
+    structures: tuple[str, ...]
+    metrics: tuple[str, ...]
+    tables: Mapping[str, ScoreTable]
+    config: Mapping[str, Any] = field(default_factory=dict)
+    protocol: Mapping[str, Any] = field(default_factory=dict)
+    exclusions: tuple[Mapping[str, str], ...] = ()
+    suspects: tuple[Suspect, ...] = ()
+    notes: tuple[str, ...] = ()
+    timings: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    platform: Mapping[str, str] = field(default_factory=dict)
+    analysis: Mapping[str, Any] | None = None
+    published: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        known = {entry.name for entry in self.models}
+        if len(known) != len(self.models) or set(self.tables) != known:
+            raise InvalidInput("A record needs one table of scores for each model, and each model once.")
+        ids = self.case_ids
+        if len(set(ids)) != len(ids):
+            raise InvalidInput("A record names a case twice.")
+        for name, table in self.tables.items():
+            extra = sorted(set(table.cases) - set(ids)) + sorted(set(table.structures) - set(self.structures))
+            if extra:
+                raise InvalidInput(f"The scores of {name} speak of {extra[0]!r}, which the record does not have.")
+
+    @property
+    def case_ids(self) -> tuple[str, ...]:
+        """Ids of the cases."""
+        return tuple(case.case_id for case in self.cases)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings in force."""
+        found: Mapping[str, Any] = self.config.get("resolved", {})
+        return found
+
+    @property
+    def title(self) -> str:
+        """What the run calls itself, or which dataset it is on."""
+        return str(self.settings.get("title") or self.settings.get("preview_label") or self.dataset.title)
+
+    def __getitem__(self, model: str) -> ModelEntry:
+        """Return a model by its name."""
+        for entry in self.models:
+            if entry.name == model:
+                return entry
+        raise InvalidInput(f"No model {model!r} in this record; there are {', '.join(self.tables)}.")
+
+    def clusters(self) -> dict[str, str] | None:
+        """Return the patient of each case, None where every case is its own."""
+        column = self.dataset.cluster_column
+        if not column:
+            return None
+        return {case.case_id: str(case.metadata.get(column, case.case_id)) for case in self.cases}
+
+    def with_analysis(self, analysis: Mapping[str, Any]) -> RunRecord:
+        """Return the record with this analysis in place of its own."""
+        return replace(self, analysis=analysis)
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that must be the same when the run is made again: all but times and platform."""
+        plain = {key: value for key, value in self.to_dict().items() if key not in NOT_IN_FINGERPRINT}
+        return hashlib.sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode()).hexdigest()
+
+    def to_dict(self, *, scores: bool = True) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON; without the scores where these are kept elsewhere."""
+        return {
+            "schema": SCHEMA,
+            "dataset": self.dataset.to_dict(),
+            "cases": [
+                {
+                    "id": c.case_id,
+                    "image_sha256": c.image_sha256,
+                    "gt_sha256": c.gt_sha256,
+                    "metadata": dict(c.metadata),
+                }
+                for c in self.cases
+            ],
+            "models": [_model_to_dict(entry) for entry in self.models],
+            "structures": list(self.structures),
+            "metrics": list(self.metrics),
+            "scores": {name: columns_of(table) for name, table in self.tables.items()} if scores else None,
+            "config": dict(self.config),
+            "protocol": dict(self.protocol),
+            "exclusions": [dict(exclusion) for exclusion in self.exclusions],
+            "suspects": [vars(suspect) for suspect in self.suspects],
+            "notes": list(self.notes),
+            "timings": {model: dict(cases) for model, cases in self.timings.items()},
+            "platform": dict(self.platform),
+            "analysis": self.analysis,
+            "published": self.published,
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any], tables: Mapping[str, ScoreTable] | None = None) -> RunRecord:
+        """Return the record that was written, with its scores from elsewhere where it does not have them itself."""
+        models = tuple(_model_from_dict(entry, given["dataset"]["name"]) for entry in given["models"])
+        metrics = tuple(given["metrics"])
+        if tables is None:
+            names, order = [entry.name for entry in models], given["structures"]
+            tables = {name: table_of(given["scores"][name], order, metrics) for name in names}
+        return cls(
+            dataset=DatasetCard.from_dict(given["dataset"]),
+            cases=tuple(CaseInfo(c["id"], c["image_sha256"], c["gt_sha256"], c["metadata"]) for c in given["cases"]),
+            models=models,
+            structures=tuple(given["structures"]),
+            metrics=metrics,
+            tables=tables,
+            config=given["config"],
+            protocol=given["protocol"],
+            exclusions=tuple(given["exclusions"]),
+            suspects=tuple(Suspect(**suspect) for suspect in given["suspects"]),
+            notes=tuple(given["notes"]),
+            timings=given["timings"],
+            platform=given["platform"],
+            analysis=given["analysis"],
+            published=given["published"],
+        )
+
+
+def _model_to_dict(entry: ModelEntry) -> dict[str, Any]:
+    return {
+        "card": entry.card.to_dict(),
+        "exposure": entry.exposure.to_dict(),
+        "ranked": entry.ranked,
+        "options": dict(entry.options),
+        "environment": dict(entry.environment),
+        "predictions": dict(entry.predictions),
+        "failures": dict(entry.failures),
+    }
+
+
+def _model_from_dict(given: Mapping[str, Any], dataset: str) -> ModelEntry:
+    card, seen = ModelCard.from_dict(given["card"]), given["exposure"]
+    exposure = Exposure(
+        card.name,
+        dataset,
+        ExposureLevel(seen["level"]),
+        seen["reason"],
+        tuple(seen["path"]),
+        tuple(seen["sources"]),
+        seen["caveat"],
+    )
+    return ModelEntry(
+        card,
+        exposure,
+        given["ranked"],
+        given["options"],
+        given["environment"],
+        given["predictions"],
+        given["failures"],
+    )

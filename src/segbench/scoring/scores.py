@@ -1,0 +1,314 @@
+"""score(): measure every prediction of a plan; a model's failed case is that model's failure, with its reason."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
+from segauge.errors import InvalidInput, SegaugeError
+from segauge.io.contents import content_hash, file_hash
+from segbench.cards import DatasetCard
+from segbench.config import RunConfig
+from segbench.planning import Exclusion, Plan, PlannedModel, Prediction
+from segbench.records import CaseInfo, ModelEntry, RunRecord, Suspect
+from segbench.records.portability import portable
+from segbench.registry import DatasetCase
+from segbench.scoring.diagnosis import diagnose
+
+#: How many cases of a suspect cell are looked at.
+_LOOKED_AT = 3
+
+
+@dataclass(frozen=True)
+class RunDetails:
+    """What a record tells about one model beside its card: the options and the environment of its predictions."""
+
+    options: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, Any] = field(default_factory=dict)
+
+
+def score(
+    plan: Plan,
+    cases: Sequence[DatasetCase],
+    predictions: Iterable[Prediction],
+    config: RunConfig,
+    *,
+    details: Mapping[str, RunDetails] | None = None,
+    cache: Path | None = None,
+    progress: bool = False,
+) -> RunRecord:
+    """Return the record of a run, without its analysis.
+
+    Args:
+        plan: what was planned.
+        cases: the cases of the plan, with their files.
+        predictions: what came of the jobs; a job without one counts as failed.
+        config: the settings.
+        details: per model its options and environment.
+        cache: folder that keeps finished cases, so that a run that was stopped goes on.
+        progress: show a progress bar per model.
+
+    """
+    by_job = {(found.model, found.case_id): found for found in predictions}
+    ordered = _in_order(plan, cases)
+    measuring = _Measuring(config, plan.dataset, cache, progress)
+    structures, exclusions = plan.structures, list(plan.exclusions)
+    results: dict[str, EvaluationResult] = {}
+    for model in plan.models:
+        results[model.name], absent = measuring.model(model, structures, ordered, by_job)
+        structures = tuple(name for name in structures if name not in absent)
+        exclusions += [Exclusion("", name, "occurs in no ground truth of the chosen cases") for name in absent]
+    tables = _with_reasons(results, by_job)
+    spoiled = _unreadable_truths(tables, ordered)
+    exclusions += [Exclusion("", "", f"{case} is left out for all: {reason}") for case, reason in spoiled.items()]
+    tables = {name: _on(table, structures, spoiled) for name, table in tables.items()}
+    scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
+    return RunRecord(
+        dataset=plan.dataset,
+        cases=tuple(_case_info(case) for case in scored.cases),
+        models=tuple(_entry(model, scored, (details or {}).get(model.name, RunDetails())) for model in plan.models),
+        structures=structures,
+        metrics=next(iter(tables.values())).metrics,
+        tables=tables,
+        config={"written": portable(config.written), "resolved": portable(config.resolved())},
+        protocol=_protocol(next(iter(results.values()))),
+        exclusions=tuple({str(k): str(v) for k, v in vars(one).items()} for one in exclusions),
+        suspects=_suspects(scored, config.spot_check_dice),
+        notes=plan.notes,
+        timings=_timings(scored),
+        platform={"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()},
+    )
+
+
+Jobs = Mapping[tuple[str, str], Prediction]
+
+
+@dataclass(frozen=True)
+class _Scored:
+    """A run after its predictions were measured."""
+
+    plan: Plan
+    cases: tuple[DatasetCase, ...]
+    by_job: Jobs
+    tables: Mapping[str, ScoreTable]
+
+
+def _in_order(plan: Plan, cases: Sequence[DatasetCase]) -> list[DatasetCase]:
+    """Return the cases as they were planned."""
+    known = {case.case_id: case for case in cases}
+    lacking = [case_id for case_id in plan.case_ids if case_id not in known]
+    if lacking:
+        raise InvalidInput(f"The dataset did not give the case {lacking[0]!r} that was planned.")
+    return [known[case_id] for case_id in plan.case_ids]
+
+
+@dataclass(frozen=True)
+class _Measuring:
+    """How the predictions of a model are measured."""
+
+    config: RunConfig
+    dataset: DatasetCard
+    cache: Path | None
+    progress: bool
+
+    def model(
+        self,
+        model: PlannedModel,
+        structures: Sequence[str],
+        cases: Sequence[DatasetCase],
+        by_job: Jobs,
+    ) -> tuple[EvaluationResult, tuple[str, ...]]:
+        """Return the scores of a model, and the structures that no ground truth has."""
+        wanted = tuple(name for name in model.structures if name in structures)
+        pairs = [_pair(model, case, by_job) for case in cases]
+        try:
+            return self._evaluated(model, wanted, pairs), ()
+        except InvalidInput:
+            # A structure that no chosen case has is no reason to stop; anything else is.
+            present = structures_in(self.dataset, wanted, cases)
+            absent = tuple(name for name in wanted if name not in present)
+            if not absent or not present:
+                raise
+            return self._evaluated(model, tuple(name for name in wanted if name in present), pairs), absent
+
+    def _evaluated(self, model: PlannedModel, wanted: Sequence[str], pairs: Sequence[Case]) -> EvaluationResult:
+        config = self.config
+        folder = None if self.cache is None else self.cache / hashlib.sha256(model.name.encode()).hexdigest()[:16]
+        return evaluate(
+            pairs,
+            structures=self.dataset.labeling(wanted),
+            pred_structures=model.card.labeling(wanted),
+            metrics=config.metrics,
+            nsd_tolerance=tolerances(config, self.dataset, wanted),
+            resample="nearest" if config.resample else None,
+            confidence=config.confidence,
+            n_resamples=config.n_resamples,
+            seed=config.seed,
+            jobs=config.jobs,
+            executor=config.executor if config.executor not in (None, "modal") else None,
+            cache=folder,
+            progress=self.progress,
+        )
+
+
+def tolerances(config: RunConfig, dataset: DatasetCard, structures: Sequence[str]) -> float | dict[str, float]:
+    """Return the NSD tolerance in mm, one for all or one per structure; "dataset" takes that of its makers."""
+    given = config.nsd_tolerance
+    if isinstance(given, (int, float)):
+        return float(given)
+    known = dataset.tolerances_mm if isinstance(given, str) else given
+    lacking = [name for name in structures if name not in known]
+    if lacking:
+        raise InvalidInput(f"There is no NSD tolerance for {lacking[0]!r}; nsd_tolerance may be one number for all.")
+    return {name: known[name] for name in structures}
+
+
+def structures_in(dataset: DatasetCard, structures: Sequence[str], cases: Iterable[DatasetCase]) -> set[str]:
+    """Return the structures that occur in any ground truth that can be read."""
+    found: set[str] = set()
+    for case in cases:
+        try:
+            reading = read_labels(case.gt)
+        except SegaugeError:
+            continue
+        labels = set(reading.labels.labels())
+        names = {name for label, name in reading.labels.names.items() if label in labels}
+        found |= {name for name in structures if labels & set(dataset.structures[name]) or name in names}
+    return found
+
+
+def _pair(model: PlannedModel, case: DatasetCase, by_job: Jobs) -> Case:
+    found = by_job.get((model.name, case.case_id))
+    return Case(case.case_id, None if found is None else found.file, case.gt, metadata=dict(case.metadata))
+
+
+def _with_reasons(results: Mapping[str, EvaluationResult], by_job: Jobs) -> dict[str, ScoreTable]:
+    """Return the tables with why a model made no prediction; what no ground truth has is absent, not failed."""
+    lacking: set[tuple[str, str]] = set()
+    for result in results.values():
+        for j, structure in enumerate(result.table.structures):
+            states = result.table.status[:, j]
+            lacking |= {
+                (case, structure)
+                for case, state in zip(result.table.cases, states, strict=True)
+                if state in (Status.ABSENT, Status.SPURIOUS)
+            }
+    return {name: _told(name, result.table, by_job, lacking) for name, result in results.items()}
+
+
+_WHOLE_CASE = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
+
+
+def _told(model: str, table: ScoreTable, by_job: Jobs, lacking: set[tuple[str, str]]) -> ScoreTable:
+    status, reasons = table.status.copy(), {key: portable(words) for key, words in table.reasons.items()}
+    for i, case in enumerate(table.cases):
+        found = by_job.get((model, case))
+        for j, structure in enumerate(table.structures):
+            if status[i, j] in _WHOLE_CASE and (case, structure) in lacking:
+                status[i, j] = Status.ABSENT
+            if status[i, j] is Status.PREDICTION_MISSING and found is not None and found.failure:
+                reasons[case, structure] = portable(found.failure)
+    return ScoreTable(table.cases, table.structures, table.metrics, table.values, status, reasons)
+
+
+def _unreadable_truths(tables: Mapping[str, ScoreTable], cases: Sequence[DatasetCase]) -> dict[str, str]:
+    """Return the cases whose ground truth cannot be read, and why: that is no model's failure."""
+    found = {}
+    for i, case in enumerate(cases):
+        if all(table.status[i, 0] is Status.UNREADABLE for table in tables.values()):
+            try:
+                read_labels(case.gt)
+            except SegaugeError as error:
+                found[case.case_id] = portable(str(error))
+    if len(found) == len(cases):
+        raise InvalidInput(f"No ground truth of the chosen cases can be read; the first: {next(iter(found.values()))}")
+    return found
+
+
+def _on(table: ScoreTable, structures: Sequence[str], without: Collection[str]) -> ScoreTable:
+    """Return the table with only these structures, and without some cases."""
+    columns = [j for j, name in enumerate(table.structures) if name in structures]
+    rows = [i for i, case in enumerate(table.cases) if case not in without]
+    names, cases = tuple(table.structures[j] for j in columns), tuple(table.cases[i] for i in rows)
+    reasons = {key: words for key, words in table.reasons.items() if key[0] in cases and key[1] in names}
+    values, status = table.values[rows][:, columns], table.status[rows][:, columns]
+    return ScoreTable(cases, names, table.metrics, values, status, reasons)
+
+
+def _suspects(scored: _Scored, floor: float) -> tuple[Suspect, ...]:
+    """Return the cells whose mean Dice is below the floor, each with what is probably wrong."""
+    suspects = []
+    for model in scored.plan.models:
+        table = scored.tables[model.name]
+        for j, structure in enumerate(table.structures if "dice" in table.metrics else ()):
+            measured = [i for i, state in enumerate(table.status[:, j]) if state in (Status.PRESENT, Status.MISSED)]
+            values = table.column(structure, "dice")[measured]
+            if measured and np.mean(values) < floor:
+                words = _diagnosis(scored, model, structure, [scored.cases[i] for i in measured[:_LOOKED_AT]])
+                suspects.append(Suspect(model.name, structure, float(np.mean(values)), words))
+    return tuple(suspects)
+
+
+def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequence[DatasetCase]) -> str:
+    """Return the most frequent diagnosis of the cases that were looked at."""
+    said: dict[str, int] = {}
+    for case in cases:
+        file = scored.by_job[model.name, case.case_id].file
+        if file is None:
+            continue
+        pred, gt = read_labels(file).labels, read_labels(case.gt).labels
+        words = portable(diagnose(pred, gt, structure, model.card, scored.plan.dataset))
+        said[words] = said.get(words, 0) + 1
+    words, count = max(said.items(), key=lambda item: item[1])
+    return f"{words} (seen in {count} of {len(cases)} cases looked at)"
+
+
+def _case_info(case: DatasetCase) -> CaseInfo:
+    return CaseInfo(case.case_id, _hash(case.image), _hash(case.gt), portable(dict(case.metadata)))
+
+
+def _hash(path: Path) -> str | None:
+    """Return the SHA-256 of a file (of what a folder holds, for one), None where it cannot be read."""
+    try:
+        return content_hash(path) if Path(path).is_dir() else file_hash(Path(path))
+    except (SegaugeError, OSError):
+        return None
+
+
+def _entry(model: PlannedModel, scored: _Scored, details: RunDetails) -> ModelEntry:
+    found = {case.case_id: scored.by_job.get((model.name, case.case_id)) for case in scored.cases}
+    return ModelEntry(
+        model.card,
+        model.exposure,
+        model.ranked,
+        portable(details.options),
+        portable(details.environment),
+        {case_id: None if one is None else one.sha256 for case_id, one in found.items()},
+        {
+            case_id: "no prediction was made" if one is None else portable(one.failure)
+            for case_id, one in found.items()
+            if one is None or one.failure
+        },
+    )
+
+
+def _protocol(result: EvaluationResult) -> dict[str, Any]:
+    """Return versions and options of the scoring; labels and files are those of cards and cases."""
+    kept = ("metrics", "nsd_tolerance_mm", "surface", "hd", "resample", "ignore")
+    options = {key: result.protocol["options"][key] for key in kept}
+    return {"versions": dict(result.protocol["versions"]), "options": options}
+
+
+def _timings(scored: _Scored) -> dict[str, dict[str, float]]:
+    timings: dict[str, dict[str, float]] = {}
+    for (model, case_id), found in scored.by_job.items():
+        if found.seconds is not None:
+            timings.setdefault(model, {})[case_id] = round(found.seconds, 3)
+    return timings

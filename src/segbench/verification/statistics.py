@@ -1,0 +1,93 @@
+"""Level 1: the statistics follow from the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from segauge.errors import InvalidInput
+from segbench.cards import exposure, known_lineage
+from segbench.config import EXPOSURE_POLICIES
+from segbench.leaderboard import RULES, make_leaderboard
+from segbench.records import RunRecord
+from segbench.records.migrations import REFERENCE_RULES
+from segbench.verification.differences import Mismatch, count_numbers, mismatches
+from segbench.verification.reference_statistics import reference_statistics
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a check found.
+
+    Attributes:
+        level: 1 statistics follow from scores, 2 scores follow from predictions, 3 predictions can be made again.
+        checked: what was compared, in words.
+        mismatches: every place that does not follow.
+        rounding: how many numbers differ in their last digits only, as other machines may add in another order.
+        notes: what could not be checked.
+
+    """
+
+    level: int
+    checked: str
+    mismatches: tuple[Mismatch, ...] = ()
+    rounding: int = 0
+    notes: tuple[str, ...] = ()
+
+    @property
+    def holds(self) -> bool:
+        """True if everything that was compared follows."""
+        return not self.mismatches
+
+    def __str__(self) -> str:
+        head = f"level {self.level}: {self.checked}"
+        if self.holds:
+            extra = f" ({self.rounding} of them but for rounding)" if self.rounding else ""
+            return f"{head}: all of it follows{extra}."
+        return f"{head}: {len(self.mismatches)} do not follow."
+
+
+def verify_statistics(record: RunRecord) -> Verification:
+    """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards."""
+    if record.analysis is None and record.published is None:
+        raise InvalidInput("This record has no statistics yet; `segbench reanalyze --write` makes them.")
+    found: list[Mismatch] = []
+    numbers = 0
+    for name, published, recomputed in _pairs(record):
+        numbers += count_numbers(published)
+        found += mismatches(published, recomputed, name)
+    found += exposure_mismatches(record)
+    real = tuple(one for one in found if not one.is_rounding)
+    return Verification(1, f"{numbers} published numbers, recomputed from the scores", real, len(found) - len(real))
+
+
+def _pairs(record: RunRecord) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+    """Return what was published and what follows, per set of rules."""
+    pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
+    if record.analysis is not None:
+        rules = record.analysis.get("rules")
+        if rules != RULES:
+            raise InvalidInput(f"The analysis was made by the rules {rules!r}; this version knows {RULES!r}.")
+        pairs.append(("analysis", record.analysis, make_leaderboard(record).to_dict()))
+    if record.published is not None:
+        rules = record.published.get("rules")
+        if rules != REFERENCE_RULES:
+            raise InvalidInput(f"The statistics were published by the rules {rules!r}, which nobody knows.")
+        published = {key: value for key, value in record.published.items() if key != "rules"}
+        pairs.append(("published", published, reference_statistics(record)))
+    return pairs
+
+
+def exposure_mismatches(record: RunRecord) -> Iterator[Mismatch]:
+    """Yield every model whose exposure does not follow from its card, or that the policy would treat otherwise."""
+    lineage = known_lineage([record.dataset])
+    allowed = EXPOSURE_POLICIES.get(str(record.settings.get("exposure_policy", "strict")), ())
+    for entry in record.models:
+        seen = exposure(entry.card, record.dataset, lineage)
+        for name in ("level", "reason", "path"):
+            recorded, follows = getattr(entry.exposure, name), getattr(seen, name)
+            if recorded != follows:
+                yield Mismatch(f"models.{entry.name}.exposure.{name}", recorded, follows)
+        if entry.ranked != (seen.level.value in allowed):
+            yield Mismatch(f"models.{entry.name}.ranked", entry.ranked, not entry.ranked)

@@ -1,0 +1,122 @@
+"""A result file is computed again, and whatever was changed in it is named."""
+
+import json
+
+import pytest
+
+from segauge import Case, evaluate, verify
+from segauge.cli import main
+from segauge.errors import InvalidInput
+from tests.evaluation.test_resume import make_cases
+
+
+@pytest.fixture
+def made(tmp_path):
+    cases = [
+        Case(case.case_id, case.pred, case.gt, metadata={"sex": "FM"[i % 2]})
+        for i, case in enumerate(make_cases(tmp_path, 5))
+    ]
+    path = evaluate(cases, n_resamples=200, nsd_tolerance=2.0).to_json(tmp_path / "result.json")
+    return cases, path
+
+
+def edit(path, change):
+    data = json.loads(path.read_text())
+    change(data)
+    path.write_text(json.dumps(data))
+
+
+def test_what_was_written_is_confirmed(made):
+    cases, path = made
+    found = verify(path)
+    assert found.is_confirmed
+    assert not found.remeasured
+    again = verify(path, cases)
+    assert again.is_confirmed
+    assert again.remeasured
+    assert again.n_compared > found.n_compared > 100
+
+
+@pytest.mark.parametrize(
+    ("change", "where"),
+    [
+        (lambda data: data["summary"]["dice"].update(value=0.99), "summary / dice / value"),
+        (lambda data: data["structures"]["foreground"]["hd95"].update(low=0.0), "structures / foreground / hd95 / low"),
+        (lambda data: data["subgroups"]["sex"]["F"]["nsd"].update(n=9), "subgroups / sex / F / nsd / n"),
+        (lambda data: data["per_case"][2].update(dice=1.2), "c002 / foreground / dice"),
+        (lambda data: data["per_case"].pop(), "n_cases"),
+        (lambda data: data["per_case"][0].update({"meta.sex": "M"}), "subgroups / sex / F / dice / n"),
+    ],
+)  # fmt: skip
+def test_an_edit_is_found_from_the_rows_alone(made, change, where):
+    _, path = made
+    edit(path, change)
+    found = verify(path)
+    assert where in [one.where for one in found.discrepancies]
+
+
+def test_an_edit_of_rows_and_summary_alike_is_found_by_measuring_again(made, tmp_path):
+    cases, path = made
+    forged = json.loads(path.read_text())
+    right = forged["per_case"][3]["dice"]
+    forged["per_case"][3]["dice"] = 0.99
+
+    def follow(data):
+        data["per_case"] = forged["per_case"]
+
+    edit(path, follow)
+    for discrepancy in verify(path).discrepancies:
+        place = discrepancy.where.split(" / ")
+
+        def correct(data, place=place, value=discrepancy.found):
+            for key in place[:-1]:
+                data = data[key]
+            data[place[-1]] = value
+
+        edit(path, correct)
+    assert verify(path).is_confirmed
+    (found,) = verify(path, cases).discrepancies
+    assert str(found) == f"c003 / foreground / dice: the file says 0.99, but {right!r} comes out"
+
+
+def test_other_images_are_named(made):
+    cases, path = made
+    cases[1].pred.write_bytes(cases[2].pred.read_bytes())
+    places = [one.where for one in verify(path, cases).discrepancies]
+    assert "c001 / pred / sha256" in places
+    assert all(place.startswith("c001 / ") for place in places)
+    missing = [one.where for one in verify(path, cases[:4]).discrepancies]
+    assert "c004 / foreground / status" in missing
+
+
+def test_spacing_and_structures_are_those_of_the_file(tmp_path):
+    cases = [Case(one.case_id, one.pred, one.gt, spacing=(1, 2, 3)) for one in make_cases(tmp_path, 3)]
+    path = evaluate(cases, structures={"box": 1}, n_resamples=100).to_json(tmp_path / "r.json")
+    plain = [Case(one.case_id, one.pred, one.gt) for one in cases]
+    assert verify(path, plain).is_confirmed
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{}", "expected a result that `segauge eval --json` wrote"),
+        ('{"schema": "segauge-evaluation/1"}', "is not built as a result of segauge is: KeyError"),
+        ("no", "is not JSON"),
+    ],
+)
+def test_files_that_are_no_results(tmp_path, text, message):
+    (tmp_path / "r.json").write_text(text)
+    with pytest.raises(InvalidInput, match=message):
+        verify(tmp_path / "r.json")
+
+
+def test_the_command(made, capsys):
+    cases, path = made
+    assert main(["verify", str(path)]) == 0
+    assert "confirmed" in capsys.readouterr().out
+    folders = ["--pred", str(cases[0].pred.parent), "--gt", str(cases[0].gt.parent), "--jobs", "1"]
+    assert main(["verify", str(path), *folders]) == 0
+    edit(path, lambda data: data["per_case"][1].update(iou=0.5))
+    assert main(["verify", str(path), *folders]) == 5
+    assert "c001 / foreground / iou: the file says 0.5, but" in capsys.readouterr().out
+    assert main(["verify", str(path), "--pred", "x"]) == 1

@@ -1,0 +1,131 @@
+"""Environments of models: made once from pinned requirements, from a package index that is a folder here."""
+
+import subprocess
+import sys
+import threading
+import zipfile
+
+import pytest
+
+from segauge.errors import InvalidInput
+from segbench.prediction import EnvironmentFailed, PredictionSettings, make_environment, predict
+from segbench.prediction.environments import environment_key
+from tests.segbench.prediction.toys import cases, toy
+
+
+def wheel(folder, name="toynet", version="1.0", requires=""):
+    """Write a wheel with one module and one program."""
+    folder.mkdir(exist_ok=True)
+    info = f"{name}-{version}.dist-info"
+    path = folder / f"{name}-{version}-py3-none-any.whl"
+    with zipfile.ZipFile(path, "w") as archive:
+        program = f"import shutil, sys\nVERSION = '{version}'\ndef main():\n    shutil.copyfile(*sys.argv[1:3])\n"
+        archive.writestr(f"{name}.py", program)
+        needs = f"Requires-Dist: {requires}\n" if requires else ""
+        archive.writestr(f"{info}/METADATA", f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n{needs}")
+        archive.writestr(
+            f"{info}/WHEEL", "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        )
+        archive.writestr(f"{info}/entry_points.txt", f"[console_scripts]\n{name} = {name}:main\n")
+        archive.writestr(f"{info}/RECORD", "")
+    return path
+
+
+@pytest.fixture
+def index(tmp_path, monkeypatch):
+    """A folder that pip takes packages from, and nowhere else."""
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "index"))
+    wheel(tmp_path / "index")
+    return tmp_path / "index"
+
+
+@pytest.mark.usefixtures("index")
+def test_an_environment_is_made_once_and_described(tmp_path):
+    said = []
+    made = make_environment(["toynet==1.0"], tmp_path / "environments", say=said.append)
+    assert made.packages == ("toynet==1.0",)
+    assert said == ["making an environment with toynet==1.0"]
+    found = subprocess.run([made.python, "-c", "import toynet; print(toynet.VERSION)"], capture_output=True, text=True)
+    assert found.stdout == "1.0\n"
+    assert make_environment(["toynet==1.0"], tmp_path / "environments", say=said.append) == made
+    assert len(said) == 1
+    assert made.packages_hash == make_environment(["toynet==1.0"], tmp_path / "elsewhere").packages_hash
+
+
+@pytest.mark.usefixtures("index")
+def test_an_environment_that_was_not_finished_is_made_again(tmp_path):
+    folder = tmp_path / "environments" / environment_key(["toynet==1.0"])
+    (folder / "bin").mkdir(parents=True)
+    (folder / "bin" / "rubbish").write_text("")
+    made = make_environment(["toynet==1.0"], tmp_path / "environments")
+    assert made.python.exists()
+    assert not (folder / "bin" / "rubbish").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("index")
+def test_two_at_once_make_it_once(tmp_path):
+    said, made = [], []
+    threads = [
+        threading.Thread(
+            target=lambda: made.append(make_environment(["toynet==1.0"], tmp_path / "environments", say=said.append))
+        )
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert made[0] == made[1]
+    assert len(said) == 1
+
+
+def test_wishes_of_a_package_may_go_unheard(tmp_path, index):
+    wheel(index, "gui", "2.0", requires="no-such-thing==1")
+    with pytest.raises(EnvironmentFailed, match="no-such-thing"):
+        make_environment(["gui==2.0"], tmp_path / "environments")
+    made = make_environment(["toynet==1.0", "--no-deps gui==2.0"], tmp_path / "environments")
+    assert made.packages == ("gui==2.0", "toynet==1.0")
+
+
+@pytest.mark.parametrize(
+    "line", ["numpy", "numpy>=1", "--index-url http://x numpy==1", "./local", "--no-deps", "git+https://x"]
+)
+def test_only_pinned_packages_are_installed(tmp_path, line):
+    with pytest.raises(InvalidInput, match="requirements: "):
+        make_environment([line], tmp_path / "environments")
+    assert not (tmp_path / "environments").exists()
+
+
+def test_requirements_and_python_decide_the_place():
+    assert environment_key(["a==1"]) == environment_key(("a==1",))
+    assert len({environment_key(["a==1"]), environment_key(["a==2"]), environment_key(["a==1", "b==1"])}) == 3
+
+
+@pytest.mark.usefixtures("index")
+def test_a_model_runs_in_its_environment(tmp_path):
+    program = "import toynet, shutil, sys; shutil.copyfile(*sys.argv[1:3])"
+    model = toy(program, requirements=["toynet==1.0"], command=f"{{python}} -c '{program}' {{image}} {{output}}")
+    found = predict([model], cases(tmp_path / "data", 1), PredictionSettings(tmp_path / "cache", device="cpu"))
+    assert found.predictions[0].failure == ""
+    assert found.environments["toy"]["packages"] == ["toynet==1.0"]
+    with pytest.raises(ImportError):
+        __import__("toynet")
+
+
+@pytest.mark.usefixtures("index")
+def test_an_environment_that_cannot_be_made_fails_its_model_only(tmp_path):
+    good = toy("import shutil, sys; shutil.copyfile(*sys.argv[1:3])", name="good")
+    bad = toy("pass", name="bad", requirements=["no-such-package==1.0"])
+    found = predict([bad, good], cases(tmp_path / "data", 2), PredictionSettings(tmp_path / "cache", device="cpu"))
+    assert [bool(one.failure) for one in found.predictions] == [True, True, False, False]
+    assert "No matching distribution found for no-such-package" in found.predictions[0].failure
+    assert list((tmp_path / "cache" / "environments").glob("*.log"))
+
+
+def test_the_harness_imports_no_framework():
+    program = "import sys, segbench.prediction, segbench.models.ctfm, segbench.models.moose, segbench.models.nnunet\n"
+    program += "print([name for name in ('torch', 'monai', 'nibabel', 'modal', 'distributed') if name in sys.modules])"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert found.stdout == "[]\n"

@@ -1,0 +1,114 @@
+"""run_command(): a command stays within its time and memory, is quoted when it fails, and leaves nobody behind."""
+
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from segbench.prediction.running import run_command
+
+
+def python(program, *arguments):
+    return [sys.executable, "-c", program, *arguments]
+
+
+def is_gone(pid):
+    """Say whether a process ends within some seconds, or is just waiting to be collected."""
+    end = time.monotonic() + 20
+    while time.monotonic() < end:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except OSError:
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_what_a_command_says_is_kept(tmp_path):
+    ended = run_command(python("print('hello')"), tmp_path / "log" / "x.log")
+    assert ended.failure == ""
+    assert 0 < ended.seconds < 60
+    assert (tmp_path / "log" / "x.log").read_text().endswith("hello\n")
+
+
+def test_a_failure_quotes_the_end_of_what_was_said(tmp_path):
+    program = "import sys; print('a' * 5000); sys.exit('CUDA\\x1b out of memory')"
+    ended = run_command(python(program), tmp_path / "x.log")
+    assert ended.failure.startswith("ended with exit code 1: ...")
+    assert ended.failure.endswith("aaa | CUDA? out of memory")
+    assert len(ended.failure) < 700
+
+
+def test_a_command_that_is_not_there(tmp_path):
+    ended = run_command(["no-such-program", "x"], tmp_path / "x.log")
+    assert ended.failure == "ended with exit code 127: no-such-program: cannot be started (No such file or directory)"
+
+
+def test_no_shell_reads_the_arguments(tmp_path):
+    evil = "; touch evil; $(touch evil) `touch evil` > evil"
+    ended = run_command(python("import sys; print(sys.argv[1])", evil), tmp_path / "x.log", folder=tmp_path)
+    assert ended.failure == ""
+    assert evil in (tmp_path / "x.log").read_text()
+    assert not (tmp_path / "evil").exists()
+
+
+def test_the_whole_family_is_ended_when_the_time_is_over(tmp_path):
+    program = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "print(child.pid, flush=True)\n"
+        "time.sleep(60)"
+    )
+    start = time.monotonic()
+    ended = run_command(python(program), tmp_path / "x.log", timeout_s=1.0)
+    assert ended.failure.startswith("took longer than 1 s")
+    assert time.monotonic() - start < 20
+    child = int((tmp_path / "x.log").read_text().splitlines()[-1])
+    assert is_gone(child)
+
+
+def test_one_that_ignores_the_request_is_ended_all_the_same(tmp_path):
+    program = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+    )
+    assert run_command(python(program), tmp_path / "x.log", timeout_s=0.5).failure == "took longer than 0.5 s: deaf"
+
+
+def test_children_do_not_survive_a_command_that_ended_well(tmp_path):
+    program = (
+        "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)"
+    )
+    assert run_command(python(program), tmp_path / "x.log").failure == ""
+    assert is_gone(int((tmp_path / "x.log").read_text().splitlines()[-1]))
+
+
+def test_memory_is_limited(tmp_path):
+    program = "data = bytearray(800_000_000); print(len(data))"
+    assert run_command(python(program), tmp_path / "x.log", memory_gb=2.0).failure == ""
+    ended = run_command(python(program), tmp_path / "y.log", memory_gb=0.5)
+    assert "MemoryError" in ended.failure
+
+
+def test_a_killed_command_says_so(tmp_path):
+    ended = run_command(python("import os; os.kill(os.getpid(), 9)"), tmp_path / "x.log")
+    assert ended.failure == "was killed (SIGKILL); most often the machine ran out of memory"
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PR_SET_PDEATHSIG is Linux's")
+def test_a_command_does_not_outlive_us(tmp_path):
+    inner = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+    outer = (
+        "import pathlib, sys; from segbench.prediction.running import run_command\n"
+        "run_command([sys.executable, '-c', sys.argv[1], sys.argv[2]], pathlib.Path(sys.argv[3]))"
+    )
+    pid_file = tmp_path / "pid"
+    process = subprocess.Popen(python(outer, inner, str(pid_file), str(tmp_path / "log")))
+    end = time.monotonic() + 30
+    while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < end:
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    assert is_gone(int(pid_file.read_text()))

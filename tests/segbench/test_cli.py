@@ -1,0 +1,78 @@
+"""The command line: what it prints, and how it ends."""
+
+import json
+
+import pytest
+
+from segbench.cli import main
+from segbench.leaderboard import make_leaderboard
+from segbench.records import load_record, save_record
+from tests.segbench.made_up import three_models
+
+
+def test_lists_and_cards(third_party, capsys):
+    assert main(["list", "datasets"]) == 0
+    said = capsys.readouterr().out
+    assert "tiny" in said
+    assert "kits23" in said
+    assert main(["list", "models"]) == 0
+    assert "TotalSegmentator" in capsys.readouterr().out
+    assert main(["card", "KITS23"]) == 0
+    said = capsys.readouterr().out
+    assert "images   CT-FM: pre-trained on" in said
+    assert "labels   MedNeXt: trained on AbdomenAtlas 1.0 Mini, which contains KiTS23" in said
+    assert main(["card", "moose", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["name"] == "MOOSE"
+    assert main(["card", "kits32"]) == 1
+    assert "did you mean 'kits23'" in capsys.readouterr().err
+
+
+def test_reanalyze_writes_what_a_record_lacks(tmp_path, capsys):
+    path = save_record(three_models(), tmp_path / "run.json")
+    assert main(["reanalyze", "--results", str(path)]) == 0
+    assert "had no statistics" in capsys.readouterr().out
+    assert load_record(path).analysis is None
+    assert main(["reanalyze", "--results", str(path), "--write"]) == 0
+    assert load_record(path).analysis is not None
+    assert main(["verify", str(path)]) == 0
+
+
+def test_import_of_a_plain_table(tmp_path, capsys):
+    source = tmp_path / "scores.csv"
+    rows = [f"{model},c{i},kidney,dice,{0.5 + 0.01 * i + 0.1 * j}" for j, model in enumerate("ab") for i in range(12)]
+    source.write_text("\n".join(["model,case,structure,metric,value", *rows]) + "\n")
+    output = tmp_path / "run.json"
+    arguments = ["import", str(source), "--dataset", "kits23", "-o", str(output), "--n-resamples", "200"]
+    assert main(arguments) == 0
+    assert "what it was trained on is not known" in capsys.readouterr().out
+    assert not any(entry.ranked for entry in load_record(output).models)
+    assert main([*arguments, "--exposure-policy", "allow-unknown"]) == 0
+    record = load_record(output)
+    assert make_leaderboard(record).board("kidney", "dice").winners == ("b",)
+    assert record.analysis == json.loads(json.dumps(make_leaderboard(record).to_dict()))
+
+
+def test_without_pages_the_command_says_what_is_missing(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("segbench.cli.results.find_spec", lambda _: None)
+    path = save_record(three_models(), tmp_path / "run.json")
+    assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 1
+    assert "no pages (segbench.site)" in capsys.readouterr().err
+
+
+def test_errors_are_words_and_exit_1(tmp_path, capsys):
+    assert main(["verify", str(tmp_path / "nothing.json")]) == 1
+    assert main(["run", "--config", str(tmp_path / "nothing.yaml")]) == 1
+    config = tmp_path / "config.yaml"
+    config.write_text("dataset: kits23\nmodels: [x]\norgan: [kidney]\n")
+    assert main(["plan", "--config", str(config)]) == 1
+    said = capsys.readouterr().err
+    assert said.count("no such file") == 2
+    assert "did you mean 'organs'" in said
+
+
+def test_every_command_explains_itself(capsys):
+    for command in ("list", "card", "import", "reanalyze", "render", "run", "plan", "predict", "score", "verify"):
+        with pytest.raises(SystemExit) as ended:
+            main([command, "--help"])
+        assert ended.value.code == 0
+    assert "Exit codes" in capsys.readouterr().out

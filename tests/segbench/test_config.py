@@ -1,0 +1,129 @@
+"""Configs: those of the reference harness as they are, and words for what is wrong with others."""
+
+from pathlib import Path
+
+import pytest
+
+from segauge.errors import InvalidInput
+from segbench.config import RunConfig, read_config
+
+#: A config as users of the reference harness have it.
+REFERENCE = """
+# GPU run: whole kidney on KiTS23.
+dataset:
+  name: kits23
+  root: data/kits23
+  case_numbers: [0, 1, 2, 3, 4, 5, 6, 7]
+
+n_cases: 5
+organs: [kidney]
+
+models:
+  - { type: totalsegmentator, fast: false, name: TotalSegmentator, device: gpu }
+  - { type: ctfm }
+  - { type: monai, highres: false }
+  - { type: moose }
+
+confidence: 0.95
+n_resamples: 2000
+seed: 0
+nsd_tolerance: 2.0
+spot_check_dice: 0.1
+
+preview: true
+preview_label: "Preview (GPU) - whole-kidney on KiTS23"
+
+cache_dir: predictions/kits23
+results_path: results/kits23_modal.json
+"""
+
+
+def config(**changes):
+    return RunConfig.from_dict({"dataset": "kits23", "models": ["moose"], **changes})
+
+
+def test_a_config_of_the_reference_harness_loads_as_it_is(tmp_path):
+    path = tmp_path / "kits23.yaml"
+    path.write_text(REFERENCE)
+    found = read_config(path)
+    assert found.dataset.name == "kits23"
+    assert found.dataset.root == Path("data/kits23")
+    assert found.dataset.options == {"case_numbers": list(range(8))}
+    assert [model.type for model in found.models] == ["totalsegmentator", "ctfm", "monai", "moose"]
+    assert found.models[0].options == {"fast": False, "name": "TotalSegmentator", "device": "gpu"}
+    assert found.structures == ("kidney",)
+    assert (found.n_cases, found.n_resamples, found.nsd_tolerance) == (5, 2000, 2.0)
+    assert found.preview
+    # It took the first ones of its list, and so does a config that lists its cases.
+    assert found.selection == "first"
+    assert found.cache_dir == Path("predictions/kits23")
+
+
+def test_what_goes_into_a_record_has_no_path():
+    found = config(cache_dir="somewhere/private", results_path="x.json", jobs=3)
+    assert not {"cache_dir", "results_path", "jobs"} & set(found.resolved())
+    assert "private" not in str(found.resolved())
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"organ": ["kidney"]}, "No key 'organ'; did you mean 'organs'"),
+        ({"n_case": 3}, "did you mean 'n_cases'"),
+        ({"n_cases": 0}, "n_cases should be a whole number from 1 on, got 0"),
+        ({"n_cases": True}, "n_cases should be a whole number"),
+        ({"confidence": 95}, "confidence should be a number from 0 to 1, got 95"),
+        ({"organs": "kidney"}, "structures|organs should be a list of names"),
+        ({"organs": [False]}, "truth values: write it in quotes"),
+        ({"organs": ["a"], "structures": ["b"]}, "says again"),
+        ({"models": []}, "models should be a list of models"),
+        ({"models": [{"name": "x"}]}, "models.1 should be a type"),
+        ({"dataset": {"root": "x"}}, "dataset should be a name"),
+        ({"exposure_policy": "strct"}, "did you mean 'strict'"),
+        ({"selection": "stratified"}, "needs stratify_by"),
+        ({"failed": "penalty"}, "needs penalty"),
+        ({"nsd_tolerance": -1}, "positive number"),
+        ({"seed": -1}, "from 0 on"),
+        ({"nsd_tolerance": {"kidney": "two"}}, "nsd_tolerance.kidney should be a positive number"),
+    ],
+)
+def test_what_is_wrong_is_said_in_words(changes, words):
+    with pytest.raises(InvalidInput, match=words):
+        config(**changes)
+
+
+def test_keys_that_are_needed():
+    with pytest.raises(InvalidInput, match="expected the key 'models'"):
+        RunConfig.from_dict({"dataset": "kits23"})
+    with pytest.raises(InvalidInput, match="expected keys and values"):
+        RunConfig.from_dict(["dataset"])
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("dataset: a\nmodels: [b]\nseed: 1\nseed: 2\n", "'seed' stands twice"),
+        ("dataset: !!python/object/apply:os.system [ls]\nmodels: [b]\n", "is not YAML"),
+        ("dataset: [unclosed\n", "is not YAML"),
+        ("a: &a [x]\n" + "".join(f"b{i}: *a\n" for i in range(200)), "refers to itself 200 times"),
+    ],
+)
+def test_yaml_that_is_none_or_means_harm(tmp_path, text, words):
+    path = tmp_path / "config.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=words):
+        read_config(path)
+
+
+def test_a_config_that_is_not_there_or_too_large(tmp_path):
+    with pytest.raises(InvalidInput, match="no such file"):
+        read_config(tmp_path / "config.yaml")
+    large = tmp_path / "large.yaml"
+    large.write_text("#" * (1 << 21))
+    with pytest.raises(InvalidInput, match="too many for a config"):
+        read_config(large)
+
+
+def test_the_manual_knows_every_key():
+    manual = (Path(__file__).parents[2] / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    assert [key for key in RunConfig.__dataclass_fields__ if f"`{key}`" not in manual and key != "written"] == []

@@ -1,0 +1,183 @@
+"""Leaderboards: what follows from scores, and that nothing else has a say."""
+
+import json
+
+import numpy as np
+import pytest
+
+from segauge import ScoreTable, Status
+from segauge.stats import rank
+from segbench.leaderboard import make_leaderboard
+from tests.segbench.made_up import record, table, three_models
+
+
+def test_a_clear_winner_and_a_tie():
+    board = make_leaderboard(three_models()).board("organ", "dice")
+    assert board.winners == ("best",)
+    assert board.sentence == "best is best by dice on organ: better than every other model on these 30 cases at 95 %."
+    first = board.standings[0]
+    assert (first.model, first.place, first.rank_low, first.rank_high) == ("best", 1, 1, 1)
+    assert {(s.place, s.rank_low, s.rank_high) for s in board.standings[1:]} == {(2, 2, 3)}
+    assert [pair.verdict for pair in board.pairs].count("undecided") == 1
+    assert len(board.plans) == 2
+
+
+def test_it_is_the_ranking_of_segauge():
+    made = three_models()
+    found = rank(dict(made.tables), structure="organ", metric="dice", n_resamples=500)
+    board = make_leaderboard(made).board("organ", "dice")
+    assert [s.model for s in board.standings] == [model.name for model in found.models]
+    assert [s.win_probability for s in board.standings] == [model.win_probability for model in found.models]
+    assert [s.estimate.ci_low for s in board.standings] == [model.score.ci_low for model in found.models]
+    assert board.pairs == found.comparison.pairs
+
+
+def test_a_model_that_has_seen_the_dataset_changes_no_other_number():
+    made = three_models()
+    others = {name: one for name, one in made.tables.items() if name != "third"}
+    with_it = make_leaderboard(record(dict(made.tables), levels={"third": "labels"})).board("organ", "dice")
+    without = make_leaderboard(record(others)).board("organ", "dice")
+    assert with_it.pairs == without.pairs
+    assert with_it.standings[:2] == without.standings
+    shown = with_it["third"]
+    assert (shown.ranked, shown.place, shown.exposure) == (False, None, "labels")
+    assert shown.estimate is not None
+
+
+def test_the_order_of_models_changes_no_number():
+    made = three_models()
+    turned = record({name: made.tables[name] for name in reversed(list(made.tables))})
+    one, other = (make_leaderboard(r).board("organ", "dice") for r in (made, turned))
+    assert one.standings == other.standings
+    assert one.sentence == other.sentence
+
+
+def test_failures_count_at_the_worst_of_a_bounded_scale_and_last_on_a_distance():
+    values = np.full((12, 1, 2), [0.9, 3.0])
+    missed = values.copy()
+    missed[0, 0] = [0.0, np.nan]
+    metrics = ("dice", "hd95")
+    made = record(
+        {"safe": table(values * [0.99, 1.2], metrics=metrics), "bold": table(missed, metrics=metrics, missed=[(0, 0)])}
+    )
+    found = make_leaderboard(made)
+    dice = found.board("organ", "dice")["bold"].estimate
+    assert dice.value == pytest.approx(0.9 * 11 / 12)
+    assert dice.failed == {"missed": 1}
+    distance = found.board("organ", "hd95")["bold"]
+    assert distance.estimate.value == pytest.approx(3.0)
+    assert distance.estimate.excluded == {"missed": 1}
+    assert distance.estimate.found.value == pytest.approx(11 / 12)
+    # The order is made of ranks within cases, where the missed case is last.
+    assert distance.mean == pytest.approx((11 * 1 + 2) / 12)
+
+
+def test_a_case_that_a_model_lacks_is_its_failure():
+    made = record({"whole": table([0.5] * 12), "short": table([0.9] * 6, ids=[f"case_{i:03d}" for i in range(6)])})
+    board = make_leaderboard(made).board("organ", "dice")
+    assert board["short"].estimate.value == pytest.approx(0.45)
+    assert board["short"].estimate.failed == {"prediction missing": 6}
+
+
+def test_patients_are_resampled_not_scans():
+    made = three_models(n=40)
+    clusters = {case: f"patient {i // 4}" for i, case in enumerate(made.case_ids)}
+    board = make_leaderboard(record(dict(made.tables), clusters=clusters)).board("organ", "dice")
+    assert board.standings[0].estimate.n_clusters == 10
+
+
+def test_the_average_over_structures_has_only_models_that_have_all_of_them():
+    rng = np.random.default_rng(1)
+    both = rng.uniform(0.7, 0.9, (20, 2))
+    made = record(
+        {
+            "a": table(both, structures=("x", "y")),
+            "b": table(both - 0.1, structures=("x", "y")),
+            "partial": table(both[:, :1], structures=("x",)),
+        }
+    )
+    found = make_leaderboard(made)
+    average = found.board("average", "dice")
+    assert [s.model for s in average.standings] == ["a", "b"]
+    assert average["a"].mean == pytest.approx(both.mean(axis=0).mean())
+    assert [s.model for s in found.board("x", "dice").standings][-1] in ("b", "partial")
+    assert len(found.board("y", "dice").standings) == 2
+
+
+def test_few_cases_one_model_or_none_say_so():
+    few = make_leaderboard(three_models(n=5)).board("organ", "dice")
+    assert "5 cases are too few" in few.sentence
+    alone = make_leaderboard(record({"only": table([0.5, 0.6])})).board("organ", "dice")
+    assert alone.sentence == "Only only can be ranked here, so there is no order."
+    assert alone.standings[0].estimate.n == 2
+    nobody = make_leaderboard(record({"a": table([0.5])}, levels={"a": "unknown"})).board("organ", "dice")
+    assert nobody.sentence == "No model is ranked."
+    empty = make_leaderboard(record({"a": table([np.nan] * 3), "b": table([np.nan] * 3)})).board("organ", "dice")
+    assert "No case has organ" in empty.sentence
+    json.dumps([few.to_dict(), alone.to_dict(), nobody.to_dict(), empty.to_dict()], allow_nan=False)
+
+
+def test_a_measurement_without_a_direction_is_not_ranked():
+    metrics = ("dice", "pred_volume")
+    made = record({name: table([[0.5, 3.0]] * 3, metrics=metrics) for name in ("a", "b")})
+    assert [board.metric for board in make_leaderboard(made).boards] == ["dice"]
+
+
+def test_deciding_cases_are_named():
+    values = np.full(12, 0.8)
+    close = values.copy()
+    close[0] = 0.9
+    behind = values + 0.001
+    made = record({"lucky": table(close), "steady": table(behind)})
+    board = make_leaderboard(made).board("organ", "dice")
+    assert board.deciding_cases == {"case_000": "steady"}
+
+
+def test_a_model_that_is_only_shown_changes_no_average():
+    rng = np.random.default_rng(2)
+    both = rng.uniform(0.7, 0.9, (20, 2))
+    tables = {name: table(both + step, structures=("x", "y")) for name, step in (("a", 0.0), ("b", -0.05), ("c", -0.1))}
+    # The model that is shown has scores of more cases than the others have.
+    more = table(np.vstack([both, [[0.1, 0.1]]]), structures=("x", "y"))
+    gaps = {
+        name: table(np.vstack([one.values[:, :, 0], [[np.nan, np.nan]]]), structures=("x", "y"))
+        for name, one in tables.items()
+    }
+    without = make_leaderboard(record(gaps)).board("average", "dice")
+    found = make_leaderboard(record({**gaps, "seen": more}, levels={"seen": "labels"})).board("average", "dice")
+    assert found.standings[:3] == without.standings
+    assert found.pairs == without.pairs
+    assert found["seen"].mean == pytest.approx(np.vstack([both, [[0.1, 0.1]]]).mean())
+
+
+def test_no_average_where_failures_have_no_value_or_a_structure_is_nowhere():
+    metrics = ("hd95",)
+    values = np.full((12, 2, 1), 3.0)
+    missed = values.copy()
+    missed[0, 0] = np.nan
+    pair = {
+        "a": table(values, structures=("x", "y"), metrics=metrics),
+        "b": table(missed, structures=("x", "y"), metrics=metrics, missed=[(0, 0)]),
+    }
+    assert "give a penalty" in make_leaderboard(record(pair)).board("average", "hd95").sentence
+    with_penalty = make_leaderboard(record(pair, failed="penalty", penalty=100.0)).board("average", "hd95")
+    assert with_penalty["b"].mean == pytest.approx((3.0 + (11 * 3.0 + 100.0) / 12) / 2)
+    nowhere = {name: table([[0.5, np.nan]] * 12, structures=("x", "y")) for name in ("a", "b")}
+    found = make_leaderboard(record(nowhere))
+    assert "No case has y" in found.board("y", "dice").sentence
+    assert found.board("average", "dice")["a"].mean == pytest.approx(0.5)
+
+
+def test_models_without_a_common_case_cannot_be_ranked_and_say_so():
+    first, second = np.full(12, 3.0), np.full(12, 3.0)
+    first[:6], second[6:] = np.nan, np.nan
+    tables = {"a": table(first, metrics=("hd95",)), "b": table(second, metrics=("hd95",))}
+    failed = {name: ScoreTable(t.cases, t.structures, t.metrics, t.values, t.status) for name, t in tables.items()}
+    failed["a"].status.setflags(write=True)
+    failed["a"].status[11, 0] = Status.MISSED
+    values = failed["a"].values.copy()
+    values[11] = np.nan
+    failed["a"] = ScoreTable(failed["a"].cases, ("organ",), ("hd95",), values, failed["a"].status)
+    board = make_leaderboard(record(failed)).board("organ", "hd95")
+    assert "no case that every model has" in board.sentence
+    assert [s.estimate.n for s in board.standings] == [5, 6]
