@@ -11,7 +11,7 @@ from segbench.analysis.claims import (
     resolve_claim,
     review_claim,
 )
-from segbench.analysis.entries import ModelEntry
+from segbench.analysis.entries import RegisteredModel
 from segbench.analysis.groups import Family, GroupReport, families_of
 from segbench.analysis.maps import SignificanceMap
 from segbench.analysis.rules import PRESETS, Rules, rules_of
@@ -27,8 +27,8 @@ __all__ = [
     "Claim",
     "Family",
     "GroupReport",
-    "ModelEntry",
     "Published",
+    "RegisteredModel",
     "Review",
     "Rules",
     "ScoredSet",

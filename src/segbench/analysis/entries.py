@@ -1,4 +1,4 @@
-"""ModelEntry: what a board says about a model besides its scores; read from the organiser's registry file."""
+"""RegisteredModel: what a board says about a model besides its scores; read from the organiser's registry file."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from segbench.analysis.names import folded_name, without_framework
 
 
 @dataclass(frozen=True)
-class ModelEntry:
+class RegisteredModel:
     """One model of the registry; what is not known is "".
 
     Attributes:
@@ -43,7 +43,7 @@ class ModelEntry:
 COLUMNS = ("organisation", "framework", "paper", "code", "parameters", "speed", "checkpoint", "trained_on")
 
 
-def entries_of(given: object) -> tuple[ModelEntry, ...]:
+def entries_of(given: object) -> tuple[RegisteredModel, ...]:
     """Return the models of a registry file: `{"models": {key: {name: ..., organisation: ..., ...}}}`.
 
     An unknown field, or two models of one name, is an error.
@@ -58,19 +58,19 @@ def entries_of(given: object) -> tuple[ModelEntry, ...]:
     return entries
 
 
-def _entry(key: str, given: object) -> ModelEntry:
+def _entry(key: str, given: object) -> RegisteredModel:
     if given is None:
         given = {}
     if not isinstance(given, Mapping):
         raise InvalidInput(f"Model registry, {key!r}: expected fields such as organisation: ..., got {given!r}.")
-    known = [one.name for one in fields(ModelEntry) if one.name != "key"]
+    known = [one.name for one in fields(RegisteredModel) if one.name != "key"]
     for name in given:
         if name not in known:
             close = difflib.get_close_matches(str(name), known, n=1)
             hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}."
             raise InvalidInput(f"Model registry, {key!r}: unknown field {name!r}; {hint}")
     values = {name: _value(key, name, value) for name, value in given.items() if value is not None}
-    return ModelEntry(key, **{"name": key, **values})  # type: ignore[arg-type]
+    return RegisteredModel(key, **{"name": key, **values})  # type: ignore[arg-type]
 
 
 def _value(key: str, name: str, value: object) -> str | tuple[str, ...]:
@@ -84,7 +84,7 @@ def _value(key: str, name: str, value: object) -> str | tuple[str, ...]:
     return str(value)
 
 
-def touchstone_entries(folders: Iterable[str]) -> tuple[ModelEntry, ...]:
+def touchstone_entries(folders: Iterable[str]) -> tuple[RegisteredModel, ...]:
     """Return entries for Touchstone folders without a registry: model and framework from the folder's name.
 
     A model that two frameworks have keeps the folder's whole name.
@@ -92,11 +92,11 @@ def touchstone_entries(folders: Iterable[str]) -> tuple[ModelEntry, ...]:
     found = [(folder, *without_framework(folder)) for folder in folders]
     names = [folded_name(name) for _, name, _ in found]
     return tuple(
-        ModelEntry(folder, name if names.count(folded_name(name)) == 1 else folder, framework=framework)
+        RegisteredModel(folder, name if names.count(folded_name(name)) == 1 else folder, framework=framework)
         for folder, name, framework in found
     )
 
 
-def aliases_of(entries: Iterable[ModelEntry]) -> dict[str, str]:
+def aliases_of(entries: Iterable[RegisteredModel]) -> dict[str, str]:
     """Return further names of models: those in the files, and those that the registry lists."""
     return {alias: entry.name for entry in entries for alias in (entry.key, *entry.aliases) if alias != entry.name}

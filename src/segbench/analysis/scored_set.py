@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, UnknownMetric
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale, ScoreMatrix, average_matrix, scale_of, score_matrix
 from segbench.analysis.rules import AVERAGE_RULES, AverageRule, CaseRule
@@ -74,6 +74,16 @@ class ScoredSet:
     def scale(self, metric: str) -> Scale:
         """Return the scale of a metric: the one that was told, or the known one."""
         return self.scales.get(metric) or scale_of(metric)
+
+    def is_comparable(self, metric: str) -> bool:
+        """Return whether all models have the metric, and it is known which way it is better."""
+        if metric not in self.metrics:
+            return False
+        try:
+            self.scale(metric)
+        except UnknownMetric:
+            return False
+        return True
 
     def restricted(self, cases: Iterable[str], name: str) -> ScoredSet:
         """Return the test set with some of its cases only."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from segauge.errors import InvalidInput
 from segauge.stats import OrderStability, ScoreMatrix, order_stability
 from segbench.analysis.audit import Coverage, audit_coverage
 from segbench.analysis.boards import Board, boards_of
 from segbench.analysis.cohort import Cohort, describe_cohort
 from segbench.analysis.contrasts import ChangedWinner, PositionPairing, changed_winners, position_pairing
-from segbench.analysis.entries import ModelEntry
+from segbench.analysis.entries import RegisteredModel
 from segbench.analysis.groups import (
     BoxFigure,
     Family,
@@ -96,7 +97,7 @@ class Analysis:
     rules: Rules
     sets: tuple[SetAnalysis, ...]
     joint: tuple[JointBoard, ...] = ()
-    models: Mapping[str, ModelEntry] = field(default_factory=dict)
+    models: Mapping[str, RegisteredModel] = field(default_factory=dict)
 
 
 def analyze(
@@ -104,7 +105,7 @@ def analyze(
     rules: Rules,
     *,
     title: str = "",
-    models: Mapping[str, ModelEntry] | None = None,
+    models: Mapping[str, RegisteredModel] | None = None,
     metrics: Sequence[str] = (),
 ) -> Analysis:
     """Return the analysis of one or several test sets; `metrics` are all that a test set has unless chosen."""
@@ -119,7 +120,12 @@ def analyze(
 
 def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> SetAnalysis:
     scored = given.scored
-    chosen = [metric for metric in (metrics or scored.metrics) if metric in scored.metrics]
+    chosen = [metric for metric in (metrics or scored.metrics) if scored.is_comparable(metric)]
+    if not chosen:
+        asked = ", ".join(metrics) or ", ".join(scored.metrics) or "none"
+        raise InvalidInput(f"{scored.name}: no metric of which it is known which way is better; there are {asked}.")
+    unknown = [metric for metric in scored.metrics if not scored.is_comparable(metric)]
+    left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
     boards = {metric: boards_of(scored, metric, rules) for metric in chosen} if len(scored.models) > 1 else {}
     groups, boxes = _groups(given, rules, chosen)
     aggregated, aggregated_boxes = _aggregated(given, rules, chosen)
@@ -128,7 +134,7 @@ def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> Set
     return SetAnalysis(
         scored.name,
         scored,
-        audit_coverage(scored, chosen[0], given.findings),
+        audit_coverage(scored, chosen[0], (*given.findings, *left_out)),
         describe_cohort(scored.metadata, cases, given.split) if scored.metadata else None,
         boards,
         {metric: tuple(_maps(scored, metric, found, rules)) for metric, found in boards.items()},

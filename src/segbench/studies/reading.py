@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput, MissingExtra
-from segauge.io.tables import ImportedScores, Repairs, metadata_column, read_metadata, read_scores
+from segauge.io.tables import Repairs, metadata_column, read_metadata, read_scores
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale
-from segbench.analysis.entries import ModelEntry, entries_of, touchstone_entries
+from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries
 from segbench.analysis.groups import (
     Family,
     families_of,
@@ -22,6 +23,8 @@ from segbench.analysis.groups import (
 from segbench.analysis.rules import Rules
 from segbench.analysis.scored_set import ScoredSet
 from segbench.analysis.study import StudyInput
+from segbench.cards import ModelCard
+from segbench.records import RunRecord, load_record
 
 #: Larger YAML files are no declarations.
 MOST_BYTES = 4 * 1024 * 1024
@@ -65,30 +68,88 @@ class StudyOptions:
     scales: Mapping[str, Scale] = field(default_factory=dict)
 
 
-def read_study(options: StudyOptions, rules: Rules) -> tuple[tuple[StudyInput, ...], dict[str, ModelEntry]]:
+def read_study(options: StudyOptions, rules: Rules) -> tuple[tuple[StudyInput, ...], dict[str, RegisteredModel]]:
     """Return the test sets with their groups, and what is known about the models by their display names."""
     if not options.sources:
         raise InvalidInput("Expected at least one file or folder with scores.")
     registry = entries_of(read_yaml(options.models)) if options.models is not None else ()
-    imported = {name: _imported(path, options) for name, path in options.sources.items()}
-    folders = list(dict.fromkeys(model for found in imported.values() for model in found.tables))
-    is_touchstone = any("touchstone" in found.formats for found in imported.values())
-    entries = _entries(registry, folders, is_touchstone)
-    inputs = tuple(_input(name, found, entries, options, rules) for name, found in imported.items())
+    found = {name: _source(path, options) for name, path in options.sources.items()}
+    carded = {entry.key: entry for one in found.values() for entry in one.entries}
+    models = list(dict.fromkeys(model for one in found.values() for model in one.tables))
+    entries = _entries(registry, carded, models, any(one.is_touchstone for one in found.values()))
+    inputs = tuple(_input(name, one, entries, options, rules) for name, one in found.items())
     return inputs, {entry.name: entry for entry in entries.values()}
 
 
-def _imported(path: Path, options: StudyOptions) -> ImportedScores:
-    return read_scores(
-        path, format=options.format, metric=options.metric, columns=options.columns,
-        repairs=replace(options.repairs, cases="keep"),
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Source:
+    """One test set as its files have it: scores, what was found on the way, and what a record knows besides."""
+
+    tables: Mapping[str, ScoreTable]
+    findings: tuple[str, ...]
+    is_touchstone: bool = False
+    entries: tuple[RegisteredModel, ...] = ()
+    metadata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    cluster: Mapping[str, str] | None = None
 
 
-def _entries(registry: Sequence[ModelEntry], models: Sequence[str], is_touchstone: bool) -> dict[str, ModelEntry]:
-    """Return per model of the files its entry; without one, what the folder's name says (Touchstone) or the name."""
-    known = {entry.key: entry for entry in registry}
-    plain = touchstone_entries(models) if is_touchstone else tuple(ModelEntry(name, name) for name in models)
+def _source(path: Path, options: StudyOptions) -> _Source:
+    if options.format == "auto" and is_record(path):
+        return _of_record(load_record(path))
+    repairs = replace(options.repairs, cases="keep")
+    found = read_scores(path, format=options.format, metric=options.metric, columns=options.columns, repairs=repairs)
+    findings = tuple(str(finding) for finding in found.audit.findings)
+    return _Source(found.tables, findings, "touchstone" in found.formats)
+
+
+def is_record(path: Path) -> bool:
+    """Return whether a file is a record of segbench, by the name of its schema."""
+    if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data.find(b'"segbench-record/') >= 0
+
+
+def _of_record(record: RunRecord) -> _Source:
+    """Return scores, metadata, patients and cards of a run; models that the run does not rank are left out by name."""
+    ranked = [entry for entry in record.models if entry.ranked]
+    findings = [f"{one['model']} {one['structure']}: {one['reason']}".strip() for one in record.exclusions]
+    findings += [f"{entry.name} is not ranked: {entry.exposure.reason}" for entry in record.models if not entry.ranked]
+    columns = list(dict.fromkeys(key for case in record.cases for key in case.metadata))
+    metadata = {
+        case.case_id: {key: _text(case.metadata.get(key)) for key in columns} for case in record.cases if columns
+    }
+    tables = {entry.name: record.tables[entry.name] for entry in ranked}
+    entries = tuple(_of_card(entry.card) for entry in ranked)
+    return _Source(tables, (*findings, *record.notes), False, entries, metadata, record.clusters())
+
+
+def _of_card(card: ModelCard) -> RegisteredModel:
+    return RegisteredModel(
+        key=card.name,
+        name=card.name,
+        organisation=card.organisation,
+        framework=card.framework,
+        paper=card.paper,
+        code=card.code,
+        parameters=_text(card.parameters),
+        trained_on=tuple(one.dataset for one in card.trained_on or ()),
+    )
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _entries(
+    registry: Sequence[RegisteredModel],
+    carded: Mapping[str, RegisteredModel],
+    models: Sequence[str],
+    is_touchstone: bool,
+) -> dict[str, RegisteredModel]:
+    """Return per model of the files its entry: the registry's, its card's, or what its folder says (Touchstone)."""
+    known = {**carded, **{entry.key: entry for entry in registry}}
+    plain = touchstone_entries(models) if is_touchstone else tuple(RegisteredModel(name, name) for name in models)
     found = {entry.key: known.get(entry.key, entry) for entry in plain}
     names = [entry.name for entry in found.values()]
     for entry in found.values():
@@ -98,14 +159,14 @@ def _entries(registry: Sequence[ModelEntry], models: Sequence[str], is_touchston
 
 
 def _input(
-    name: str, found: ImportedScores, entries: Mapping[str, ModelEntry], options: StudyOptions, rules: Rules
+    name: str, found: _Source, entries: Mapping[str, RegisteredModel], options: StudyOptions, rules: Rules
 ) -> StudyInput:
     file = options.metadata.get(name) or options.metadata.get("")
-    metadata = read_metadata(file, key=options.key) if file is not None else {}
-    cluster = _cluster(options.cluster, metadata)
+    metadata = read_metadata(file, key=options.key) if file is not None else found.metadata
+    cluster = found.cluster if options.cluster is None else _cluster(options.cluster, metadata)
     tables = {entries[model].name: _chosen(table, options.metric) for model, table in found.tables.items()}
     scored = ScoredSet(name, tables, metadata, cluster, options.policy, options.scales)
-    findings = [str(finding) for finding in found.audit.findings]
+    findings = [*found.findings, *_lacking_structures(tables)]
     unmatched = [case for case in scored.cases if case not in metadata] if metadata else []
     if metadata and len(unmatched) == len(scored.cases):
         raise InvalidInput(
@@ -119,6 +180,16 @@ def _input(
     families = _families(options, metadata, scored, rules, split)
     strata = strata_of(options.stratify, families, metadata) if options.stratify else None
     return StudyInput(scored, families, tuple(findings), split, strata)
+
+
+def _lacking_structures(tables: Mapping[str, ScoreTable]) -> list[str]:
+    known = dict.fromkeys(structure for table in tables.values() for structure in table.structures)
+    return [
+        f"{model} has no scores of {structure}, which is then compared for nobody"
+        for model, table in tables.items()
+        for structure in known
+        if structure not in table.structures
+    ]
 
 
 def _chosen(table: ScoreTable, metric: str | None) -> ScoreTable:

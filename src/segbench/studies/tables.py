@@ -11,7 +11,7 @@ from segauge.io.outputs import csv_text
 from segauge.report.html import packed, rounded
 from segauge.report.tables import Column, TextTable
 from segbench.analysis.boards import Board
-from segbench.analysis.entries import COLUMNS, ModelEntry
+from segbench.analysis.entries import COLUMNS, RegisteredModel
 from segbench.analysis.groups import BoxFigure, GroupReport
 from segbench.analysis.joint import JointBoard, PartBoard
 from segbench.analysis.maps import SignificanceMap
@@ -147,7 +147,7 @@ def _registry_columns(analysis: Analysis, models: Sequence[str]) -> list[str]:
     return [name for name in COLUMNS if any(getattr(entry, name) for entry in entries)]
 
 
-def _detail(entry: ModelEntry | None, name: str) -> str:
+def _detail(entry: RegisteredModel | None, name: str) -> str:
     value = "" if entry is None else getattr(entry, name)
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 

@@ -68,6 +68,7 @@ class Claim:
         margin: "by 0.01": how much better (better), or what does not matter (the others); None if not said.
         subject: structure or "average" as written; "" if not said.
         metric: as written; "" if not said.
+        swapped: whether the sentence named the two the other way round ("A < B").
 
     """
 
@@ -78,6 +79,7 @@ class Claim:
     margin: float | None = None
     subject: str = ""
     metric: str = ""
+    swapped: bool = False
 
     @property
     def words(self) -> str:
@@ -105,7 +107,7 @@ def parse_claim(text: str) -> Claim:
             raise InvalidInput(f"{text!r}: a claim about all models is made of the better one: {_EXAMPLE}.")
         left, right = right, left
     subject, metric = _subject(found["subject"] or "")
-    return Claim(text, left, right, relation, _margin(found["margin"], text), subject, metric)
+    return Claim(text, left, right, relation, _margin(found["margin"], text), subject, metric, swapped)
 
 
 def _margin(given: str | None, text: str) -> float | None:
