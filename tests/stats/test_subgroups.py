@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
-from segauge.stats.subgroups import binned, estimate_groups, group_interaction
+from segauge.stats.subgroups import binned, estimate_group_columns, estimate_groups, group_interaction
 
 RNG = np.random.default_rng(3)
 
@@ -140,3 +140,30 @@ def test_interaction_error_rate():
 
 def test_interaction_needs_groups_and_models():
     assert group_interaction({"a": [1.0, 2.0]}, ["x", "y"]).p_value is None
+
+
+def test_models_together_get_the_numbers_they_get_alone():
+    """Three models, one with a missing case: each report is the one of `estimate_groups`, gaps included."""
+    rng = np.random.default_rng(8)
+    values = rng.beta(8, 2, (60, 3))
+    values[4, 2] = np.nan
+    labels = ["abc"[i % 3] for i in range(60)]
+    options = {"bounds": (0.0, 1.0), "n_resamples": 300}
+    together = estimate_group_columns(values, labels, names=("x", "y", "z"), **options)
+    for j, name in enumerate("xyz"):
+        alone = estimate_groups(values[:, j], labels, name=name, **options)
+        assert together[name].groups == alone.groups
+        for one, other in zip(together[name].gaps, alone.gaps, strict=True):
+            # The order of additions differs between one column and several.
+            numbers = [(gap.delta, gap.ci_low, gap.ci_high, gap.p_value) for gap in (one, other)]
+            assert numbers[0] == pytest.approx(numbers[1], abs=1e-14)
+
+
+def test_one_more_group_changes_no_other_gap():
+    """Two groups and their gap (no regularisation), beside a third that is too small to be estimated."""
+    rng = np.random.default_rng(9)
+    values = rng.normal(size=43)
+    labels = ["a"] * 20 + ["b"] * 20 + ["c"] * 3
+    with_small = estimate_groups(values, labels, n_resamples=300)
+    without = estimate_groups(values[:40], labels[:40], n_resamples=300)
+    assert with_small.gaps == without.gaps

@@ -1,11 +1,16 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
-from segauge.stats.comparison import Comparison, PairResult, compare
+from segauge.stats.comparison import Comparison, PairResult, Verdict, compare
+from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
+from segauge.stats.gaps import Gap
+from segauge.stats.group_tests import kruskal_wallis, mann_whitney
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy, summarise
+from segauge.stats.multiplicity import bonferroni, holm
+from segauge.stats.paired_tests import wilcoxon
 from segauge.stats.planning import (
     PairPlan,
     cases_for_half_width,
@@ -20,13 +25,24 @@ from segauge.stats.ranking import Flip, RankedModel, Ranking, rank
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
-from segauge.stats.subgroups import Gap, Group, Interaction, SubgroupReport, binned, estimate_groups, group_interaction
+from segauge.stats.stability import OrderStability, order_stability
+from segauge.stats.stratification import StratifiedGap, stratified_gap
+from segauge.stats.subgroups import (
+    Group,
+    Interaction,
+    SubgroupReport,
+    binned,
+    estimate_group_columns,
+    estimate_groups,
+    group_interaction,
+)
 
 __all__ = [
     "METHODS",
     "SCHEMES",
     "Change",
     "Comparison",
+    "ConfidenceDistribution",
     "Difference",
     "Estimate",
     "Flip",
@@ -35,6 +51,7 @@ __all__ = [
     "Interaction",
     "IntervalMethod",
     "MissingPolicy",
+    "OrderStability",
     "PairPlan",
     "PairResult",
     "PairedComparison",
@@ -45,20 +62,29 @@ __all__ = [
     "RankingScheme",
     "Scale",
     "ScoreMatrix",
+    "StratifiedGap",
     "SubgroupReport",
     "TaskRanking",
+    "Verdict",
     "average_matrix",
     "binned",
+    "bonferroni",
     "bootstrap_ci",
     "cases_for_half_width",
     "cases_to_separate",
     "compare",
+    "confidence_distribution",
     "detectable_difference",
     "difference",
     "estimate",
+    "estimate_group_columns",
     "estimate_groups",
     "group_interaction",
+    "holm",
     "kendall_tau",
+    "kruskal_wallis",
+    "mann_whitney",
+    "order_stability",
     "paired_power",
     "paired_significance",
     "plan_pairs",
@@ -68,6 +94,8 @@ __all__ = [
     "scale_of",
     "score_matrix",
     "share",
+    "stratified_gap",
     "summarise",
     "upper_sd",
+    "wilcoxon",
 ]

@@ -16,11 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.stats.comparison import half_widths
-from segauge.stats.estimation import Estimate, estimate, finite
+from segauge.stats.estimation import Estimate, estimate_columns
+from segauge.stats.gaps import Flags, Gap, group_gaps
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.multiplicity import step_down
-from segauge.stats.resampling import BLOCK, Floats, Sample, fixed_point, require_level, require_resamples, stream
+from segauge.stats.resampling import BLOCK, Floats, fixed_point, require_level, require_resamples, stream
 from segauge.stats.scales import Scale
 
 Labels = Sequence[str | None]
@@ -34,18 +33,6 @@ class Group:
     n: int
     estimate: Estimate | None
     shrunken: float | None
-
-
-@dataclass(frozen=True)
-class Gap:
-    """The difference of two groups' means (a - b), with an interval and p-value that hold for all pairs of groups."""
-
-    a: str
-    b: str
-    delta: float
-    ci_low: float | None
-    ci_high: float | None
-    p_value: float
 
 
 @dataclass(frozen=True)
@@ -138,38 +125,60 @@ def estimate_groups(
         name: whose scores these are.
 
     """
+    column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+    (found,) = estimate_group_columns(
+        column, groups, names=(name,), bounds=bounds, higher_is_better=higher_is_better, ci=ci, level=level,
+        minimum=minimum, cluster=cluster, n_resamples=n_resamples, seed=seed,
+    ).values()  # fmt: skip
+    return found
+
+
+def estimate_group_columns(
+    values: Floats,
+    groups: Labels | Mapping[str, Sequence[bool]],
+    *,
+    names: Sequence[str],
+    bounds: tuple[float, float] | None = None,
+    higher_is_better: bool = True,
+    ci: str = "auto",
+    level: float = 0.95,
+    minimum: int = 5,
+    cluster: Sequence[object] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> dict[str, SubgroupReport]:
+    """Return the groups of every column of (cases, models), as `estimate_groups` does of one model.
+
+    Models with scores for the same cases share their resamples; no model's numbers depend on the others.
+    """
     require_level(level)
     require_resamples(n_resamples)
-    data = np.asarray(values, dtype=np.float64).ravel()
-    masks = _masks(groups, data)
-    large = {key: mask for key, mask in masks.items() if mask.sum() >= max(minimum, 2)}
+    patterns: dict[bytes, list[int]] = {}
+    for j in range(values.shape[1]):
+        patterns.setdefault(np.isfinite(values[:, j]).tobytes(), []).append(j)
     options: dict[str, Any] = {"bounds": bounds, "ci": ci, "n_resamples": n_resamples, "seed": seed}
-    shrunk = _shrunken(data, {key: mask for key, mask in masks.items() if mask.any()})
-    found = tuple(
-        Group(
-            key,
-            int(mask.sum()),
-            _estimate(data, mask, cluster, level=level, name=f"{name}/{key}", **options) if key in large else None,
-            shrunk.get(key),
-        )
-        for key, mask in masks.items()
-    )
-    labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(data.size, dtype=bool)
-    overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
-    worst, bound = _worst(data, large, cluster, higher_is_better, level, options)
-    return SubgroupReport(
-        found,
-        _gaps(data, large, cluster, overlapping, level, n_resamples, seed),
-        worst,
-        bound,
-        int((~labelled & np.isfinite(data)).sum()),
-        overlapping,
-        minimum,
-        level,
-    )
+    found: dict[int, SubgroupReport] = {}
+    for columns in patterns.values():
+        data = values[:, columns]
+        masks = _masks(groups, data[:, 0])
+        large = {key: mask for key, mask in masks.items() if mask.sum() >= max(minimum, 2)}
+        gaps = group_gaps(data, large, cluster, level, n_resamples, seed)
+        estimates = {key: _estimates(data, mask, cluster, key, level=level, **options) for key, mask in large.items()}
+        worst = _worst(data, large, cluster, higher_is_better, level, options)
+        labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(len(data), dtype=bool)
+        overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
+        unlabelled = int((~labelled & np.isfinite(data[:, 0])).sum())
+        for k, j in enumerate(columns):
+            shrunk = _shrunken(data[:, k], {key: mask for key, mask in masks.items() if mask.any()})
+            members = tuple(
+                Group(key, int(mask.sum()), estimates[key][k] if key in large else None, shrunk.get(key))
+                for key, mask in masks.items()
+            )
+            found[j] = SubgroupReport(members, gaps[k], *worst[k], unlabelled, overlapping, minimum, level)
+    return {names[j]: found[j] for j in range(values.shape[1])}
 
 
-def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[str, npt.NDArray[np.bool_]]:
+def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[str, Flags]:
     if not isinstance(groups, Mapping):
         labels = list(groups)
         groups = {key: [label == key for label in labels] for key in sorted({x for x in labels if x is not None})}
@@ -182,71 +191,40 @@ def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[
     return {key: mask & np.isfinite(data) for key, mask in masks.items()}
 
 
-def _estimate(data: Floats, mask: npt.NDArray[np.bool_], cluster: Sequence[object] | None, **options: Any) -> Estimate:
+def _estimates(
+    data: Floats, mask: Flags, cluster: Sequence[object] | None, group: str, **options: Any
+) -> list[Estimate]:
+    """Return the estimate of one group in every column."""
     labels = None if cluster is None else [cluster[i] for i in np.flatnonzero(mask).tolist()]
-    return estimate(data[mask], cluster=labels, **options)
+    return estimate_columns(data[mask], cluster=labels, name=f"group/{group}", **options)
 
 
 def _worst(
     data: Floats,
-    masks: Mapping[str, npt.NDArray[np.bool_]],
+    masks: Mapping[str, Flags],
     cluster: Sequence[object] | None,
     higher_is_better: bool,
     level: float,
     options: Mapping[str, Any],
-) -> tuple[str | None, float | None]:
+) -> list[tuple[str | None, float | None]]:
+    """Return, per column, the group with the worst mean and the limit that its mean does not pass."""
+    found: list[tuple[str | None, float | None]] = [(None, None)] * data.shape[1]
     if not masks:
-        return None, None
+        return found
     sign = 1.0 if higher_is_better else -1.0
-    worst = min(masks, key=lambda key: sign * data[masks[key]].mean())
+    keys = list(masks)
+    worst = np.argmin([sign * data[mask].mean(axis=0) for mask in masks.values()], axis=0)
     # One-sided, and any of the groups might have come out worst: level 1 - (1 - level) / groups on that side.
-    corrected = 1.0 - 2.0 * (1.0 - level) / len(masks)
-    found = _estimate(data, masks[worst], cluster, level=max(corrected, 0.5), name=f"worst/{worst}", **options)
-    return worst, found.ci_low if higher_is_better else found.ci_high
+    corrected = max(1.0 - 2.0 * (1.0 - level) / len(masks), 0.5)
+    for g in np.unique(worst).tolist():
+        columns = np.flatnonzero(worst == g)
+        limits = _estimates(data[:, columns], masks[keys[g]], cluster, f"worst/{keys[g]}", level=corrected, **options)
+        for j, limit in zip(columns.tolist(), limits, strict=True):
+            found[j] = (keys[g], limit.ci_low if higher_is_better else limit.ci_high)
+    return found
 
 
-def _gaps(
-    data: Floats,
-    masks: Mapping[str, npt.NDArray[np.bool_]],
-    cluster: Sequence[object] | None,
-    overlapping: bool,
-    level: float,
-    n_resamples: int,
-    seed: int,
-) -> tuple[Gap, ...]:
-    """Regularised max-t over all pairs of groups; groups without a case or patient in common keep their sizes."""
-    if len(masks) < 2:
-        return ()
-    names = list(masks)
-    used = np.any(list(masks.values()), axis=0)
-    columns = np.column_stack([np.where(mask, data, np.nan)[used] for mask in masks.values()])
-    labels = None if cluster is None else [str(cluster[i]) for i in np.flatnonzero(used).tolist()]
-    sample = Sample.of(columns, None if labels is None else np.unique(labels, return_inverse=True)[1])
-    members = np.broadcast_to(sample.sizes > 0, sample.sums.shape)
-    disjoint = not overlapping and bool((members.sum(axis=1) <= 1).all())
-    strata = [np.flatnonzero(column) for column in members.T] if disjoint else None
-    shift, error = sample.resampled(n_resamples, stream(seed, "groups"), strata)
-    first, second = np.triu_indices(len(names), 1)
-    delta, spread = sample.means[first] - sample.means[second], _joint(sample.standard_errors, first, second)
-    extra = float(np.median(spread)) if len(names) > 2 else 0.0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        resampled = np.abs(shift[:, first] - shift[:, second]) / (_joint(error, first, second) + extra)
-        observed = np.abs(delta) / (spread + extra)
-    # 0 / 0: two groups without any spread and without a difference.
-    resampled, observed = np.nan_to_num(resampled, posinf=np.inf), np.nan_to_num(observed, posinf=np.inf)
-    half = half_widths(np.quantile(resampled.max(axis=1), level, method="higher"), spread + extra)
-    p = step_down(observed, resampled)
-    return tuple(
-        Gap(names[a], names[b], float(delta[k]), finite(delta[k] - half[k]), finite(delta[k] + half[k]), float(p[k]))
-        for k, (a, b) in enumerate(zip(first, second, strict=True))
-    )
-
-
-def _joint(errors: Floats, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
-    return np.sqrt(errors[..., first] ** 2 + errors[..., second] ** 2)
-
-
-def _shrunken(data: Floats, masks: Mapping[str, npt.NDArray[np.bool_]]) -> dict[str, float]:
+def _shrunken(data: Floats, masks: Mapping[str, Flags]) -> dict[str, float]:
     """Return the empirical-Bayes means: each is drawn to the common mean as far as its size cannot hold it apart.
 
     Within-group variance pooled over the groups, variance between groups by DerSimonian and Laird.

@@ -5,9 +5,11 @@ chart as SVG, PDF or PNG, `inline_svg` gives it to a page.
 """
 
 from segauge.report.figures.agreement import AgreementLimits, agreement_limits, bland_altman
+from segauge.report.figures.cohorts import ColumnCounts, cohort
 from segauge.report.figures.curves import Curve, curves, stability
 from segauge.report.figures.distributions import MOST_POINTS, Point, boxes, raincloud
 from segauge.report.figures.intervals import Interval, Recall, forest, recall_by_size
+from segauge.report.figures.panels import panels, save_as, with_row_notes
 from segauge.report.figures.rankings import (
     PairCell,
     cliques,
@@ -24,6 +26,7 @@ __all__ = [
     "FILE_FORMATS",
     "MOST_POINTS",
     "AgreementLimits",
+    "ColumnCounts",
     "Curve",
     "Interval",
     "PairCell",
@@ -34,18 +37,22 @@ __all__ = [
     "bland_altman",
     "boxes",
     "cliques",
+    "cohort",
     "config",
     "critical_difference",
     "curves",
     "forest",
     "inline_svg",
+    "panels",
     "podium",
     "raincloud",
     "rank_blobs",
     "recall_by_size",
     "save",
+    "save_as",
     "significance_map",
     "stability",
     "style_rules",
     "svg",
+    "with_row_notes",
 ]

@@ -236,19 +236,20 @@ def boxes(
     title: str = "",
     width: int = WIDTH,
     show_points: bool = True,
+    most_outer: int = MOST_POINTS,
 ) -> altair.LayerChart:
     """Return a box per group and series (models side by side in each group), with points beyond the whiskers.
 
     Groups and series stand in the order of their first points; `bounds` are the ends of the scale, which the axis does
     not pass, `domain` those of the axis if not the data's. With `show_points` every case is drawn where a box has
-    at most 60 of them.
+    at most 60 of them; of the points beyond its whiskers at most `most_outer`, the outermost.
     """
     alt = altair_module()
     kept = [point for point in points if math.isfinite(point.value)]
     groups = list(dict.fromkeys(point.group for point in kept))
     series = list(dict.fromkeys(point.series for point in kept))
     named = dict(zip(series, unique_labels(series), strict=True))
-    boxed, outer = _boxed(kept, groups, series, named, show_points)
+    boxed, outer = _boxed(kept, groups, series, named, show_points, most_outer)
     domain = domain or fitted((point.value for point in kept), bounds)
     x = alt.X("median:Q", axis=value_axis(axis), scale=value_scale(domain))
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(groups) - 0.5, -0.5], nice=False))
@@ -279,7 +280,12 @@ def boxes(
 
 
 def _boxed(
-    points: Sequence[Point], groups: Sequence[str], series: Sequence[str], named: dict[str, str], show_points: bool
+    points: Sequence[Point],
+    groups: Sequence[str],
+    series: Sequence[str],
+    named: dict[str, str],
+    show_points: bool,
+    most_outer: int,
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Return a row per box, and a row per point that is drawn; the boxes of a group share its unit of height."""
     cells: dict[tuple[str, str], list[Point]] = {}
@@ -303,6 +309,6 @@ def _boxed(
                 "value": point.value,
                 "label": f"{point.name}, {who}: {number_text(point.value)}",
             }
-            for point in thinned(drawn, MOST_POINTS)
+            for point in thinned(drawn, most_outer)
         ]
     return rows, outer

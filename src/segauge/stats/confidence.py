@@ -1,0 +1,74 @@
+"""Confidence distributions of means: how the doubt about several means is spread, all of them together.
+
+A claim ("A is better than B", "A is the best", "A and B differ by less than 0.01") is a region of means. The share of
+the distribution outside of it is the probability that the claim is false, with no prior preference: where a claim lies
+just on its edge, that probability is uniform between 0 and 1 over repeated test sets, which is what makes it honest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.errors import InvalidInput
+from segauge.stats.resampling import Floats, Sample, require_resamples, stream
+
+
+@dataclass(frozen=True, eq=False)
+class ConfidenceDistribution:
+    """Draws of the means of several columns, from the studentised bootstrap of the cases.
+
+    Attributes:
+        means: of the columns.
+        draws: (n_resamples, columns); each is mean - t* standard error, t* from one resample for all columns.
+        units: independent cases (patients) behind each column.
+
+    """
+
+    means: Floats
+    draws: Floats
+    units: Floats
+
+    def probability(self, holds: npt.NDArray[np.bool_]) -> float:
+        """Return the share of the draws where `holds` (one answer per draw) is True, never exactly 0 or 1."""
+        return float((np.count_nonzero(holds) + 0.5) / (holds.size + 1.0))
+
+    def interval(self, column: int = 0, *, level: float = 0.95) -> tuple[float, float]:
+        """Return the equal-tailed interval of one mean."""
+        tail = (1.0 - level) / 2.0
+        low, high = np.quantile(self.draws[:, column], [tail, 1.0 - tail])
+        return float(low), float(high)
+
+
+def confidence_distribution(
+    values: npt.ArrayLike,
+    *,
+    cluster: Sequence[object] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> ConfidenceDistribution:
+    """Return the confidence distribution of the mean of every column.
+
+    Args:
+        values: (cases, columns), or one column; NaN is left out.
+        cluster: one label per case; cases of one label (patient) are resampled together.
+        n_resamples: draws.
+        seed: of the resampling.
+
+    """
+    require_resamples(n_resamples)
+    data = np.asarray(values, dtype=np.float64)
+    data = data[:, None] if data.ndim == 1 else data
+    labels = None if cluster is None else [str(label) for label in cluster]
+    if labels is not None and len(labels) != len(data):
+        raise InvalidInput(f"Expected one cluster label per case: {len(data)} cases, {len(labels)} labels.")
+    sample = Sample.of(data, None if labels is None else np.unique(labels, return_inverse=True)[1])
+    if (sample.units < 2).any():
+        raise InvalidInput("A confidence distribution needs two independent cases or more in every column.")
+    shift, error = sample.resampled(n_resamples, stream(seed, "confidence"))
+    # A resample without any spread (one case drawn throughout) says nothing about t; its shift is 0 or tells the sign.
+    t = np.divide(shift, error, out=np.zeros_like(shift), where=(error > 0) & np.isfinite(error))
+    return ConfidenceDistribution(sample.means, sample.means - t * sample.standard_errors, sample.units)

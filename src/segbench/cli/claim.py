@@ -1,0 +1,199 @@
+"""`segbench claim "A > B on liver dice" RESULTS`: is it true? And, for reviewers, from published numbers alone."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import console, one_line
+from segauge.errors import InvalidInput
+from segbench.analysis import (
+    Assessment,
+    Claim,
+    Published,
+    Review,
+    assess_claim,
+    parse_claim,
+    resolve_claim,
+    review_claim,
+)
+from segbench.analysis.claims.grammar import EVERYBODY
+from segbench.analysis.entries import aliases_of
+from segbench.cli.analyze import add_reading_arguments, add_rule_arguments, rules_of_arguments, study_options
+from segbench.studies import read_study
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "claim",
+        help="is a claim true: the paired difference, the probability that it is false, cases needed",
+        description='Judges a claim such as "MedNeXt > STU-Net-B on liver dice", "A >= B by 0.01 on average nsd", '
+        '"A = B by 0.02 on kidney dice" or "A > all on liver dice". With --reviewer, from published mean, SD and n. '
+        "Exit codes: 0 the claim is supported, 1 error, 2 usage, 6 it is not shown, 7 it is refuted.",
+    )
+    parser.add_argument("claim", help="the claim, in quotes")
+    parser.add_argument("results", nargs="?", metavar="RESULTS", help="per-case scores (not with --reviewer)")
+    add_reading_arguments(parser)
+    add_rule_arguments(parser)
+    review = parser.add_argument_group("reviewer")
+    review.add_argument("--reviewer", action="store_true", help="from published numbers: --mean, --sd and --n")
+    review.add_argument("--mean", type=float, nargs=2, metavar=("A", "B"), help="published means, in the claim's order")
+    review.add_argument("--sd", type=float, nargs=2, metavar=("A", "B"), help="published standard deviations")
+    review.add_argument("--n", type=int, nargs="+", metavar="N", help="number of cases (two for separate test sets)")
+    review.add_argument("--correlation", type=float, help="of the two models' scores, where known")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.set_defaults(run=run)
+
+
+#: Exit codes of the verdicts.
+CODES = {"supported": 0, "not shown": 6, "refuted": 7}
+
+
+def run(args: argparse.Namespace) -> int:
+    """Judge the claim, print, and write."""
+    claim = parse_claim(args.claim)
+    rules = rules_of_arguments(args)
+    if args.reviewer:
+        return _run_review(claim, args, rules.level)
+    if args.results is None:
+        raise InvalidInput("Say where the per-case scores are, or use --reviewer with --mean, --sd and --n.")
+    inputs, models = read_study(study_options([args.results], args, split=""), rules)
+    resolved, matrix = resolve_claim(claim, inputs[0].scored, rules, aliases_of(models.values()))
+    found = assess_claim(
+        matrix, resolved, margin=rules.margin, level=rules.level, n_resamples=rules.n_resamples, seed=rules.seed
+    )
+    for line in _lines(found):
+        console().print(one_line(line), markup=False)
+    _write(args.json, assessment_values(found))
+    return CODES[found.verdict]
+
+
+def _run_review(claim: Claim, args: argparse.Namespace, level: float) -> int:
+    if claim.relation != "better" or claim.right == EVERYBODY:
+        raise InvalidInput('--reviewer judges claims such as "A > B on dice"; equivalence is printed with --margin.')
+    if args.mean is None or args.sd is None or args.n is None or len(args.n) > 2:
+        raise InvalidInput("--reviewer needs --mean A B, --sd A B and --n N (or two for separate test sets).")
+    sizes = args.n * 2 if len(args.n) == 1 else args.n
+    # The numbers are in the order of the sentence; "A < B" says that B is better.
+    names = (claim.right, claim.left) if claim.swapped else (claim.left, claim.right)
+    written = [Published(names[i], args.mean[i], args.sd[i], sizes[i]) for i in range(2)]
+    better, other = reversed(written) if claim.swapped else written
+    found = review_claim(
+        better,
+        other,
+        correlation=args.correlation,
+        paired=len(args.n) == 1,
+        higher_is_better=args.higher_is_better != "no",
+        margin=claim.margin or args.margin,
+        level=level,
+    )
+    for line in _review_lines(claim, found):
+        console().print(one_line(line), markup=False)
+    _write(args.json, review_values(claim, found))
+    alpha = (1.0 - level) / 2.0
+    verdict = (
+        "supported" if found.probability_false < alpha else "refuted" if found.probability_false > 1 - alpha else ""
+    )
+    return CODES[verdict or "not shown"]
+
+
+def _lines(found: Assessment) -> list[str]:
+    rival = found.closest
+    pair, plan = rival.pair, rival.plan
+    interval = "" if pair.ci_low is None else f" [{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]"
+    patients = "" if found.n_units == found.n else f" of {found.n_units} patients"
+    lines = [
+        f"Claim: {found.claim.words}",
+        f"Verdict: {found.verdict}; the probability that it is false is {percent(found.probability_false)}",
+    ]
+    if len(found.rivals) > 1:
+        lines.append(f"Closest of {len(found.rivals)} rivals: {pair.b}")
+    lines += [
+        f"Mean difference {pair.a} - {pair.b}: {pair.delta:+.4f}{interval} ({100 * found.level:g} %), "
+        f"{found.n} cases{patients}",
+        *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
+        f"Better in {100 * pair.wins:.0f} % of the cases; the typical case (Wilcoxon) p = {rival.wilcoxon_p:.2g}",
+    ]
+    if found.equivalence is not None:
+        lines.append(f"Within the margin that does not matter: probability {percent(found.equivalence)}")
+    if plan is not None:
+        needed = "no realistic number of cases" if plan.cases_needed is None else f"{plan.cases_needed} cases"
+        lines.append(
+            f"To show a difference of this size with 80 % power: {needed} (these {found.n} would find it with "
+            f"{percent(plan.power)})"
+        )
+    return [*lines, *(f"note: {note}" for note in found.notes)]
+
+
+def _review_lines(claim: Claim, found: Review) -> list[str]:
+    lines = [
+        f"Claim: {claim.words}",
+        f"The probability that it is false is {percent(found.probability_false)}; difference {found.difference:+.4f}",
+    ]
+    for one in found.scenarios:
+        what = "separate test sets" if one.correlation is None else f"correlation {one.correlation:.2f}"
+        words = f"  {what}: [{one.ci_low:+.4f}, {one.ci_high:+.4f}], false with {percent(one.probability_false)}"
+        if one.equivalence is not None:
+            words += f", within the margin with {percent(one.equivalence)}"
+        if one.correlation is not None:
+            needed = "no realistic number of" if one.cases_needed is None else str(one.cases_needed)
+            words += f", {needed} cases needed (80 % power)"
+        lines.append(words)
+    return [*lines, *(f"note: {note}" for note in found.notes)]
+
+
+def percent(share: float) -> str:
+    """Return a probability in per cent, without pretending to 0 or 100."""
+    if share < 0.001:
+        return "less than 0.1 %"
+    if share > 0.999:
+        return "more than 99.9 %"
+    return f"{100 * share:.1f} %"
+
+
+def assessment_values(found: Assessment) -> dict[str, Any]:
+    """Return an assessment as plain values."""
+    return {
+        "claim": found.claim.words,
+        "verdict": found.verdict,
+        "probability_false": found.probability_false,
+        "margin": found.margin,
+        "level": found.level,
+        "n": found.n,
+        "n_units": found.n_units,
+        "equivalence": found.equivalence,
+        "means": {name: mean.to_dict() for name, mean in found.means.items()},
+        "rivals": [
+            {
+                **vars(rival.pair),
+                "probability_false": rival.probability_false,
+                "wilcoxon_p": rival.wilcoxon_p,
+                "plan": None if rival.plan is None else vars(rival.plan),
+            }
+            for rival in found.rivals
+        ],
+        "notes": list(found.notes),
+    }
+
+
+def review_values(claim: Claim, found: Review) -> dict[str, Any]:
+    """Return a review as plain values."""
+    return {
+        "claim": claim.words,
+        "probability_false": found.probability_false,
+        "difference": found.difference,
+        "a": vars(found.a),
+        "b": vars(found.b),
+        "margin": found.margin,
+        "level": found.level,
+        "scenarios": [vars(one) for one in found.scenarios],
+        "notes": list(found.notes),
+    }
+
+
+def _write(path: Path | None, values: dict[str, Any]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")

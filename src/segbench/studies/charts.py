@@ -1,0 +1,255 @@
+"""Figures of a study: which there are, what each shows, and how it is drawn with the shared charts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from segauge.report import figures
+from segauge.report.figures import ColumnCounts, Curve, Interval, PairCell, Point
+from segbench.analysis.boards import Board
+from segbench.analysis.cohort import ALL, Cohort
+from segbench.analysis.groups import BoxFigure, GroupReport
+from segbench.analysis.maps import SignificanceMap
+from segbench.analysis.scored_set import AVERAGE
+from segbench.analysis.study import Analysis, SetAnalysis
+
+#: Points beyond the whiskers of a box: the outermost ones; all of them would make files of megabytes.
+OUTER = 4
+#: Width of the plot area of box plots.
+BOX_WIDTH = 460
+
+
+@dataclass(frozen=True, eq=False)
+class StudyFigure:
+    """One figure.
+
+    Attributes:
+        name: path of its files below `figures`, without an ending.
+        section: of the page.
+        title, caption: what it is, and what to know when reading it.
+        make: draws it.
+        inline: whether it stands in the page; otherwise the page links to its file.
+
+    """
+
+    name: str
+    section: str
+    title: str
+    caption: str
+    make: Callable[[], Any]
+    inline: bool = True
+
+
+def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
+    """Yield all figures of an analysis; those of several test sets lie in a folder per set."""
+    several = len(analysis.sets) > 1
+    for i, one in enumerate(analysis.sets):
+        folder = f"set-{i + 1}/" if several else ""
+        for figure in _set_figures(one):
+            title = f"{one.name}: {figure.title}" if several else figure.title
+            yield StudyFigure(
+                f"{folder}{figure.name}", figure.section, title, figure.caption, figure.make, figure.inline
+            )
+
+
+def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
+    for metric, boards in one.boards.items():
+        yield from _board_figures(boards, metric)
+        yield from _map_figures(one.maps[metric], metric)
+    if one.cohort is not None and one.cohort.distributions:
+        caption = "Cases that count, stacked by split where there are splits."
+        yield StudyFigure("cohort", "cohort", "What the cases are", caption, partial(_cohort, one.cohort))
+    yield from _group_figures(one)
+    for metric, found in one.stability.items():
+        series = {
+            "agreement of the order (Kendall's tau)": Curve(found.sizes, found.tau, found.tau_low, found.tau_high),
+            f"{found.winner} comes first (share)": Curve(found.sizes, found.same_winner),
+        }
+        caption = (
+            f"Test sets of so many cases, drawn with replacement from the {found.n_cases} complete ones, against the "
+            "order on all of them; the band holds 90 %. The order on all cases is taken for the true one, so the "
+            "curves are hopeful, the more so to the right."
+        )
+        make = partial(figures.stability, series, y_axis="agreement", domain=(0.0, 1.0))
+        yield StudyFigure(f"stability-{metric}", "sets", f"With fewer cases: {metric}", caption, make)
+
+
+def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
+    for i, board in enumerate(boards):
+        caption = f"Mean with interval over {board.n_cases} cases. {board.rule}"
+        make = partial(_forest, board)
+        yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make, i == 0)
+
+
+def _forest(board: Board) -> Any:
+    rows = []
+    for row in board.rows:
+        ranks = "" if row.rank_low is None else f"  ranks {row.rank_low}-{row.rank_high}"
+        failed = f", {row.failed} failed" if row.failed else ""
+        note = f"{row.mean}  n = {row.mean.n}{failed}{ranks}"
+        rows.append(Interval(row.model, row.mean.value, row.mean.ci_low, row.mean.ci_high, note, row.place == 1))
+    return figures.forest(rows, axis=f"mean {board.metric}")
+
+
+def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[StudyFigure]:
+    if len(maps) > 1:
+        caption = f"{maps[0].rule} Models in each map from best to worst; pointing at a cell shows the numbers."
+        yield StudyFigure(
+            f"maps/all-{metric}", f"maps-{metric}", f"All pairs, {metric}", caption, partial(_all_maps, maps)
+        )
+    for i, found in enumerate(maps):
+        title = f"{found.subject} {metric}"
+        make = partial(_map, found, "")
+        yield StudyFigure(
+            f"maps/{_file(found.subject)}-{metric}",
+            f"maps-{metric}",
+            title,
+            found.rule,
+            make,
+            len(maps) == 1 and i == 0,
+        )
+
+
+def _all_maps(maps: Sequence[SignificanceMap]) -> Any:
+    return figures.panels([_map(found, f"{found.subject} {found.metric}") for found in maps], columns=3)
+
+
+def _map(found: SignificanceMap, title: str) -> Any:
+    cells = []
+    for cell in found.cells:
+        interval = "" if cell.ci_low is None else f" [{cell.ci_low:+.4f}, {cell.ci_high:+.4f}]"
+        note = (
+            f"mean difference {cell.delta:+.4f}{interval}, n = {cell.n}, better in {100 * cell.wins:.0f} % of the cases"
+        )
+        cells.append(PairCell(cell.row, cell.column, cell.verdict, cell.p_value, cell.effect_size, note))
+    return figures.significance_map(found.models, cells, title=title)
+
+
+def _cohort(cohort: Cohort) -> Any:
+    splits = [name for name in cohort.splits if name != ALL] or [ALL]
+    columns = [
+        ColumnCounts(
+            one.column,
+            one.levels,
+            {name: one.counts[name] for name in splits},
+            {name: one.missing[name] for name in splits},
+            one.summary.get(ALL, ""),
+        )
+        for one in cohort.distributions
+    ]
+    return figures.cohort(columns)
+
+
+def _group_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
+    for metric in one.boards:
+        reports = [report for report in one.aggregated if report.metric == metric]
+        if reports:
+            caption = (
+                "Mean over models per case and structure, then over structures; intervals of the groups' means. A gap "
+                "between groups is not its cause: groups may differ in more than their name."
+            )
+            make = partial(_aggregated_forest, reports)
+            yield StudyFigure(f"groups/all-models-{metric}", "groups", f"All models together: {metric}", caption, make)
+        boxes = [box for box in one.aggregated_boxes if box.metric == metric]
+        if boxes:
+            caption = "Mean over models per case and structure, then over structures. Stars as in the tables."
+            make = partial(_aggregated_boxes, boxes)
+            yield StudyFigure(f"groups/all-models-{metric}", "groups", f"All models together: {metric}", caption, make)
+    order = [row.model for boards in one.boards.values() for row in boards[0].rows]
+    models = list(dict.fromkeys(order))
+    for report in one.groups:
+        yield _report_figure(report, models)
+    for box in one.boxes:
+        yield _box_figure(box, models)
+
+
+def _report_figure(report: GroupReport, models: Sequence[str]) -> StudyFigure:
+    overlap = " Groups overlap; gaps resample all cases together." if report.membership.overlaps else ""
+    caption = (
+        f"Boxes of the cases of each group with {report.minimum} cases or more; on the right each model's largest gap "
+        f"between groups with its interval, corrected for all pairs of groups.{overlap}"
+    )
+    notes = {}
+    for model in models:
+        gap = report.largest_gap(model)
+        if gap is not None and gap.ci_low is not None:
+            told = " *" if gap.p_value < 1.0 - report.models[model].level else ""
+            notes[model] = f"{gap.a} - {gap.b}: {gap.delta:+.3f} [{gap.ci_low:+.3f}, {gap.ci_high:+.3f}]{told}"
+    make = partial(_boxes, report, report.estimated, models, notes)
+    return _group_figure(report, caption, make)
+
+
+def _box_figure(box: BoxFigure, models: Sequence[str]) -> StudyFigure:
+    gate = "" if box.gate is None else f"Kruskal-Wallis over all boxes p = {box.gate:.2g}; "
+    caption = (
+        f"{gate}Mann-Whitney between groups within a model, Bonferroni over {box.factor} pairs; stars on the right."
+    )
+    notes = {}
+    for model in models:
+        starred = [test for test in box.tests if test.model == model and test.stars]
+        more = f" and {len(starred) - 3} more" if len(starred) > 3 else ""
+        notes[model] = ", ".join(f"{test.a} / {test.b} {test.stars}" for test in starred[:3]) + more
+    make = partial(_boxes, box, box.groups, models, notes)
+    return _group_figure(box, caption, make)
+
+
+def _group_figure(found: GroupReport | BoxFigure, caption: str, make: Callable[[], Any]) -> StudyFigure:
+    name = f"groups/{_file(found.family)}/{_file(found.subject)}-{found.metric}"
+    title = f"{found.family}: {found.subject} {found.metric}"
+    return StudyFigure(name, "groups", title, caption, make, found.subject == AVERAGE)
+
+
+def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequence[str], notes: dict[str, str]) -> Any:
+    points = []
+    shown = [model for model in models if model in found.matrix.models]
+    for model in shown:
+        column = found.matrix.values[:, found.matrix.models.index(model)]
+        for group in groups:
+            mask = found.membership.masks[group] & np.isfinite(column)
+            label = f"{group} (n = {found.membership.sizes[group]})"
+            points += [
+                Point(model, float(column[i]), found.matrix.cases[i], label) for i in np.flatnonzero(mask).tolist()
+            ]
+    chart = figures.boxes(points, axis=found.metric, width=BOX_WIDTH, show_points=False, most_outer=OUTER)
+    return figures.with_row_notes(chart, shown, notes, width=BOX_WIDTH)
+
+
+def _aggregated_forest(reports: Sequence[GroupReport]) -> Any:
+    rows = []
+    for report in reports:
+        (found,) = report.models.values()
+        rows.append(Interval(report.family, None))
+        told = {name for gap in found.gaps if gap.p_value < 1.0 - found.level for name in (gap.a, gap.b)}
+        for group in found.groups:
+            mean = group.estimate
+            if mean is None:
+                continue
+            note = f"{mean}  n = {group.n}"
+            rows.append(Interval(f"{group.name}", mean.value, mean.ci_low, mean.ci_high, note, group.name in told))
+    return figures.forest(rows, axis=f"mean {reports[0].metric}", row_height=20)
+
+
+def _aggregated_boxes(boxes: Sequence[BoxFigure]) -> Any:
+    points, rows, notes = [], [], {}
+    for box in boxes:
+        column = box.matrix.values[:, 0]
+        for group in box.groups:
+            row = f"{box.family}: {group}"
+            rows.append(row)
+            mask = box.membership.masks[group] & np.isfinite(column)
+            points += [Point(row, float(column[i]), box.matrix.cases[i]) for i in np.flatnonzero(mask).tolist()]
+            starred = [test for test in box.tests if test.a == group and test.stars]
+            notes[row] = ", ".join(f"/ {test.b} {test.stars}" for test in starred)
+    chart = figures.boxes(points, axis=boxes[0].metric, width=BOX_WIDTH, show_points=False, most_outer=OUTER)
+    return figures.with_row_notes(chart, rows, notes, width=BOX_WIDTH)
+
+
+def _file(text: str) -> str:
+    """Return a text as part of a file name: letters, digits, hyphens and underscores, at most 80 of them."""
+    plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text).strip("-.")
+    return plain[:80] or "unnamed"

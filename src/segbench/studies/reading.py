@@ -1,0 +1,257 @@
+"""Reading a study: scores, metadata, declared groups and the registry of models, from the files people have."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import Any
+
+from segauge.errors import InvalidInput, MissingExtra
+from segauge.io.tables import Repairs, metadata_column, read_metadata, read_scores
+from segauge.scores import ScoreTable
+from segauge.stats import MissingPolicy, Scale
+from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries
+from segbench.analysis.groups import (
+    Family,
+    families_of,
+    strata_of,
+    suggested_families,
+    touchstone_families,
+)
+from segbench.analysis.rules import Rules
+from segbench.analysis.scored_set import ScoredSet
+from segbench.analysis.study import StudyInput
+from segbench.cards import ModelCard
+from segbench.records import RunRecord, load_record
+
+#: Larger YAML files are no declarations.
+MOST_BYTES = 4 * 1024 * 1024
+#: Usual names of the column with the official splits.
+SPLIT_COLUMNS = ("split", "subset", "fold")
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """How to read a study.
+
+    Attributes:
+        sources: per test set its name and the file or folder with the scores.
+        metadata: per test set (or "" for all) the table with a row per case.
+        key: column of the case ids in the metadata; a usual name if None.
+        groups: file with declared groups; suggested from the metadata if None.
+        models: file with the registry of models.
+        format, columns: of the score tables, as in `read_scores`.
+        repairs: what to do with problems; unequal lists of cases are left to the rules.
+        metric: only this one; the name of the metric where the file does not say.
+        cluster: metadata column of the patient (or institute): resampled together.
+        split: metadata column of the official splits; found by its name if None, "" for none.
+        stratify: column or family to hold gaps between groups against.
+        policy, scales: of cases without a number, and of metrics that segauge does not know.
+
+    """
+
+    sources: Mapping[str, Path]
+    metadata: Mapping[str, Path] = field(default_factory=dict)
+    key: str | None = None
+    groups: Path | None = None
+    models: Path | None = None
+    format: str = "auto"
+    columns: Mapping[str, str] = field(default_factory=dict)
+    repairs: Repairs = field(default_factory=lambda: Repairs(cases="keep"))
+    metric: str | None = None
+    cluster: str | None = None
+    split: str | None = None
+    stratify: str | None = None
+    policy: MissingPolicy = field(default_factory=MissingPolicy)
+    scales: Mapping[str, Scale] = field(default_factory=dict)
+
+
+def read_study(options: StudyOptions, rules: Rules) -> tuple[tuple[StudyInput, ...], dict[str, RegisteredModel]]:
+    """Return the test sets with their groups, and what is known about the models by their display names."""
+    if not options.sources:
+        raise InvalidInput("Expected at least one file or folder with scores.")
+    registry = entries_of(read_yaml(options.models)) if options.models is not None else ()
+    found = {name: _source(path, options) for name, path in options.sources.items()}
+    carded = {entry.key: entry for one in found.values() for entry in one.entries}
+    models = list(dict.fromkeys(model for one in found.values() for model in one.tables))
+    entries = _entries(registry, carded, models, any(one.is_touchstone for one in found.values()))
+    inputs = tuple(_input(name, one, entries, options, rules) for name, one in found.items())
+    return inputs, {entry.name: entry for entry in entries.values()}
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One test set as its files have it: scores, what was found on the way, and what a record knows besides."""
+
+    tables: Mapping[str, ScoreTable]
+    findings: tuple[str, ...]
+    is_touchstone: bool = False
+    entries: tuple[RegisteredModel, ...] = ()
+    metadata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    cluster: Mapping[str, str] | None = None
+
+
+def _source(path: Path, options: StudyOptions) -> _Source:
+    if options.format == "auto" and is_record(path):
+        return _of_record(load_record(path))
+    repairs = replace(options.repairs, cases="keep")
+    found = read_scores(path, format=options.format, metric=options.metric, columns=options.columns, repairs=repairs)
+    findings = tuple(str(finding) for finding in found.audit.findings)
+    return _Source(found.tables, findings, "touchstone" in found.formats)
+
+
+def is_record(path: Path) -> bool:
+    """Return whether a file is a record of segbench, by the name of its schema."""
+    if path.suffix.lower() != ".json" or not path.is_file() or path.stat().st_size == 0:
+        return False
+    with path.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data.find(b'"segbench-record/') >= 0
+
+
+def _of_record(record: RunRecord) -> _Source:
+    """Return scores, metadata, patients and cards of a run; models that the run does not rank are left out by name."""
+    ranked = [entry for entry in record.models if entry.ranked]
+    findings = [f"{one['model']} {one['structure']}: {one['reason']}".strip() for one in record.exclusions]
+    findings += [f"{entry.name} is not ranked: {entry.exposure.reason}" for entry in record.models if not entry.ranked]
+    columns = list(dict.fromkeys(key for case in record.cases for key in case.metadata))
+    metadata = {
+        case.case_id: {key: _text(case.metadata.get(key)) for key in columns} for case in record.cases if columns
+    }
+    tables = {entry.name: record.tables[entry.name] for entry in ranked}
+    entries = tuple(_of_card(entry.card) for entry in ranked)
+    return _Source(tables, (*findings, *record.notes), False, entries, metadata, record.clusters())
+
+
+def _of_card(card: ModelCard) -> RegisteredModel:
+    return RegisteredModel(
+        key=card.name,
+        name=card.name,
+        organisation=card.organisation,
+        framework=card.framework,
+        paper=card.paper,
+        code=card.code,
+        parameters=_text(card.parameters),
+        trained_on=tuple(one.dataset for one in card.trained_on or ()),
+    )
+
+
+def _text(value: object) -> str:
+    return "" if value is None else str(value)
+
+
+def _entries(
+    registry: Sequence[RegisteredModel],
+    carded: Mapping[str, RegisteredModel],
+    models: Sequence[str],
+    is_touchstone: bool,
+) -> dict[str, RegisteredModel]:
+    """Return per model of the files its entry: the registry's, its card's, or what its folder says (Touchstone)."""
+    known = {**carded, **{entry.key: entry for entry in registry}}
+    plain = touchstone_entries(models) if is_touchstone else tuple(RegisteredModel(name, name) for name in models)
+    found = {entry.key: known.get(entry.key, entry) for entry in plain}
+    names = [entry.name for entry in found.values()]
+    for entry in found.values():
+        if names.count(entry.name) > 1:
+            raise InvalidInput(f"Two models of the score files would be called {entry.name!r}; give them other names.")
+    return found
+
+
+def _input(
+    name: str, found: _Source, entries: Mapping[str, RegisteredModel], options: StudyOptions, rules: Rules
+) -> StudyInput:
+    file = options.metadata.get(name) or options.metadata.get("")
+    metadata = read_metadata(file, key=options.key) if file is not None else found.metadata
+    cluster = found.cluster if options.cluster is None else _cluster(options.cluster, metadata)
+    tables = {entries[model].name: _chosen(table, options.metric) for model, table in found.tables.items()}
+    scored = ScoredSet(name, tables, metadata, cluster, options.policy, options.scales)
+    findings = [*found.findings, *_lacking_structures(tables)]
+    unmatched = [case for case in scored.cases if case not in metadata] if metadata else []
+    if metadata and len(unmatched) == len(scored.cases):
+        raise InvalidInput(
+            f"{name}: no case id of the scores ({scored.cases[0]!r}, ...) stands in the metadata "
+            f"({next(iter(metadata))!r}, ...); say which column has the ids (key)."
+        )
+    if unmatched:
+        shown = ", ".join(unmatched[:5])
+        findings.append(f"{len(unmatched)} cases have no row in the metadata, such as {shown}")
+    split = _split(options.split, metadata)
+    families = _families(options, metadata, scored, rules, split)
+    strata = strata_of(options.stratify, families, metadata) if options.stratify else None
+    return StudyInput(scored, families, tuple(findings), split, strata)
+
+
+def _lacking_structures(tables: Mapping[str, ScoreTable]) -> list[str]:
+    known = dict.fromkeys(structure for table in tables.values() for structure in table.structures)
+    return [
+        f"{model} has no scores of {structure}, which is then compared for nobody"
+        for model, table in tables.items()
+        for structure in known
+        if structure not in table.structures
+    ]
+
+
+def _chosen(table: ScoreTable, metric: str | None) -> ScoreTable:
+    """Return the table with one metric only, where one was chosen among several."""
+    if metric is None or metric not in table.metrics or len(table.metrics) == 1:
+        return table
+    k = table.metrics.index(metric)
+    return ScoreTable(
+        table.cases, table.structures, (metric,), table.values[:, :, k : k + 1], table.status, table.reasons
+    )
+
+
+def _cluster(column: str | None, metadata: Mapping[str, Mapping[str, str]]) -> dict[str, str] | None:
+    if column is None:
+        return None
+    if not metadata:
+        raise InvalidInput("cluster needs metadata that have the column.")
+    return metadata_column(metadata, column)
+
+
+def _split(column: str | None, metadata: Mapping[str, Mapping[str, str]]) -> str | None:
+    known = next(iter(metadata.values()), {})
+    if column is None:
+        return next((name for name in SPLIT_COLUMNS if name in known), None)
+    if column and column not in known:
+        raise InvalidInput(f"No metadata column {column!r} with splits; there are {', '.join(known) or 'none'}.")
+    return column or None
+
+
+def _families(
+    options: StudyOptions,
+    metadata: Mapping[str, Mapping[str, str]],
+    scored: ScoredSet,
+    rules: Rules,
+    split: str | None,
+) -> tuple[Family, ...]:
+    if options.groups is not None:
+        return families_of(read_yaml(options.groups), metadata)
+    if not metadata:
+        return ()
+    if rules.is_touchstone:
+        return touchstone_families(metadata)
+    without = [name for name in (split, options.cluster) if name is not None]
+    return suggested_families(metadata, scored.cases, rules.minimum, without)
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the plain values of a YAML file; tags, aliases and what is too large are refused."""
+    try:
+        import yaml
+    except ImportError:
+        raise MissingExtra("Reading YAML needs PyYAML: install `segauge[bench]`.") from None
+    if not path.is_file():
+        raise InvalidInput(f"{path}: expected a file, there is none.")
+    if path.stat().st_size > MOST_BYTES:
+        raise InvalidInput(f"{path.name}: is too large for a declaration ({path.stat().st_size} bytes).")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+        # An alias can make a small file a huge value; nobody needs one here.
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
+            raise InvalidInput(f"{path.name}: aliases (*name) are not allowed; write the value out.")
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        words = " ".join(str(error).split())
+        raise InvalidInput(f"{path.name}: is not readable as YAML: {words}") from error

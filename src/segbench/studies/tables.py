@@ -1,0 +1,296 @@
+"""Tables of a study: one list of rows each, written as CSV with all digits, as LaTeX and Markdown to be read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from segauge.io.outputs import csv_text
+from segauge.report.html import packed, rounded
+from segauge.report.tables import Column, TextTable
+from segbench.analysis.boards import Board
+from segbench.analysis.entries import COLUMNS, RegisteredModel
+from segbench.analysis.groups import BoxFigure, GroupReport
+from segbench.analysis.joint import JointBoard, PartBoard
+from segbench.analysis.maps import SignificanceMap
+from segbench.analysis.study import Analysis, SetAnalysis
+
+Cell = str | float | int | None
+
+
+@dataclass(frozen=True)
+class StudyTable:
+    """A table: name for files, caption, titles of its columns, and rows of texts and numbers (None: no value)."""
+
+    name: str
+    caption: str
+    titles: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    def csv(self) -> str:
+        """Return the table as CSV, numbers to their last digit."""
+        return csv_text(self.titles, self.rows)
+
+    def text(self) -> TextTable:
+        """Return the table with numbers as they are printed."""
+        numeric = [any(isinstance(row[i], (int, float)) for row in self.rows) for i in range(len(self.titles))]
+        columns = tuple(Column(title, is_number) for title, is_number in zip(self.titles, numeric, strict=True))
+        return TextTable(columns, tuple(tuple(map(printed, row)) for row in self.rows), self.caption)
+
+    def data(self) -> dict[str, Any]:
+        """Return the table as the page's script sorts and filters it."""
+        columns: list[dict[str, Any]] = []
+        for i, title in enumerate(self.titles):
+            cells = [row[i] for row in self.rows]
+            if any(isinstance(cell, (int, float)) for cell in cells):
+                numbers = [rounded(float(cell)) if isinstance(cell, (int, float)) else None for cell in cells]
+                columns.append({"name": title, "number": True, "values": numbers})
+            else:
+                columns.append(packed({"name": title, "values": ["" if cell is None else str(cell) for cell in cells]}))
+        return {"columns": columns, "rows": len(self.rows)}
+
+
+def printed(cell: Cell) -> str:
+    """Return a cell as it is printed: shares with four decimals, tiny p-values with their power of ten."""
+    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
+        return ""
+    if isinstance(cell, str):
+        return cell
+    if isinstance(cell, int):
+        return str(cell)
+    size = abs(cell)
+    if cell == 0 or 1e-3 <= size < 100:
+        return f"{cell:.4f}"
+    return f"{cell:.2e}" if size < 1e-3 else f"{cell:.1f}"
+
+
+def study_tables(analysis: Analysis) -> Iterator[StudyTable]:
+    """Yield all tables of an analysis; those of several test sets carry the set's name."""
+    several = len(analysis.sets) > 1
+    for one in analysis.sets:
+        prefix = f"{_slug(one.name)}-" if several else ""
+        for table in _set_tables(one, analysis):
+            yield StudyTable(f"{prefix}{table.name}", table.caption, table.titles, table.rows)
+    for board in analysis.joint:
+        yield joint_table(board)
+
+
+def _slug(text: str) -> str:
+    return "".join(letter if letter.isalnum() else "-" for letter in text).strip("-").lower()[:60] or "set"
+
+
+def _set_tables(one: SetAnalysis, analysis: Analysis) -> Iterator[StudyTable]:
+    yield audit_table(one)
+    for metric, boards in one.boards.items():
+        yield overview_table(boards, metric, analysis)
+        yield board_table(boards, metric, analysis)
+        yield pair_table(one.maps[metric], metric)
+    if one.cohort is not None:
+        yield cohort_table(one)
+    for metric in one.boards:
+        for reports, name, models in (
+            (one.groups, "groups", "per model"),
+            (one.aggregated, "groups-aggregated", "mean of all models"),
+        ):
+            chosen = [report for report in reports if report.metric == metric]
+            if chosen:
+                yield group_table(chosen, f"{name}-{metric}", models)
+                yield gap_table(chosen, f"{name}-gaps-{metric}", models)
+        adjusted = [gap for report in one.groups if report.metric == metric for gap in report.adjusted]
+        if adjusted:
+            yield adjusted_table([report for report in one.groups if report.metric == metric], metric)
+        for boxes, name in ((one.boxes, "group-tests"), (one.aggregated_boxes, "group-tests-aggregated")):
+            figures = [box for box in boxes if box.metric == metric]
+            if figures:
+                yield box_table(figures, f"{name}-{metric}")
+        parts = [part for part in one.parts if part.board.metric == metric]
+        if parts:
+            yield part_table(parts, metric)
+
+
+def audit_table(one: SetAnalysis) -> StudyTable:
+    """Return cases, gaps and failures per model."""
+    kinds = list(dict.fromkeys(kind for model in one.coverage.models for kind in model.failures))
+    rows: list[tuple[Cell, ...]] = []
+    for model in one.coverage.models:
+        failures = [model.failures.get(kind, 0) for kind in kinds]
+        rows.append((model.model, model.n_cases, len(model.lacking), model.empty, model.complete, *failures))
+    titles = ("model", "cases", "lacking", "without any number", "with every structure", *kinds)
+    words = f"{one.coverage.n_cases} cases in all, {one.coverage.n_common} that every model has"
+    return StudyTable("audit", words, titles, tuple(rows))
+
+
+def overview_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> StudyTable:
+    """Return one row per model, one column per structure: the table of a README or a paper."""
+    leading = boards[0]
+    details = _registry_columns(analysis, [row.model for row in leading.rows])
+    rows: list[tuple[Cell, ...]] = []
+    for row in leading.rows:
+        means = [board[row.model].mean.value for board in boards]
+        known = [_detail(analysis.models.get(row.model), name) for name in details]
+        rows.append((row.place, row.model, *means, *known))
+    subjects = [_short_title(board) for board in boards]
+    titles = ("place", "model", *subjects, *(name.replace("_", " ") for name in details))
+    words = f"Mean {metric} per structure. {leading.rule}"
+    return StudyTable(f"overview-{metric}", words, titles, tuple(rows))
+
+
+def _short_title(board: Board) -> str:
+    return f"{board.subject}, {board.average}" if board.average else board.subject
+
+
+def _registry_columns(analysis: Analysis, models: Sequence[str]) -> list[str]:
+    """Return the columns of the registry that say something about any of the models."""
+    entries = [analysis.models[model] for model in models if model in analysis.models]
+    return [name for name in COLUMNS if any(getattr(entry, name) for entry in entries)]
+
+
+def _detail(entry: RegisteredModel | None, name: str) -> str:
+    value = "" if entry is None else getattr(entry, name)
+    return ", ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def board_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> StudyTable:
+    """Return every model on every board, with interval, n, failures and rank set."""
+    tested = not analysis.rules.is_touchstone
+    titles: tuple[str, ...] = ("structure", "average rule", "place", "model", "mean", "low", "high", "n", "failed")
+    titles += ("median", "sd")
+    titles += ("rank from", "rank to", "wins again", "mean on own cases", "own n") if tested else ()
+    rows = []
+    for board in boards:
+        for row in board.rows:
+            cells: tuple[Cell, ...] = (
+                board.subject, board.average, row.place, row.model, row.mean.value, row.mean.ci_low, row.mean.ci_high,
+                row.mean.n, row.failed, row.median, row.sd,
+            )  # fmt: skip
+            if tested:
+                cells += (row.rank_low, row.rank_high, row.win_probability, row.own_mean, row.own_n)
+            rows.append(cells)
+    return StudyTable(f"boards-{metric}", f"Boards of {metric}. {boards[-1].rule}", titles, tuple(rows))
+
+
+def pair_table(maps: Sequence[SignificanceMap], metric: str) -> StudyTable:
+    """Return all ordered pairs of models on every structure."""
+    titles = (
+        "structure", "row", "column", "verdict", "p", "difference", "low", "high", "effect size", "wins", "n",
+    )  # fmt: skip
+    rows = tuple(
+        (
+            found.subject, cell.row, cell.column, cell.verdict, cell.p_value, cell.delta, cell.ci_low, cell.ci_high,
+            cell.effect_size, cell.wins, cell.n,
+        )
+        for found in maps
+        for cell in found.cells
+    )  # fmt: skip
+    rule = maps[0].rule if maps else ""
+    return StudyTable(f"pairs-{metric}", f"The row's model against the column's, {metric}. {rule}", titles, rows)
+
+
+def cohort_table(one: SetAnalysis) -> StudyTable:
+    """Return the counts of every value of every column, for all cases and per split, and of missing values."""
+    cohort = one.cohort
+    assert cohort is not None  # noqa: S101 - asked by the caller
+    splits = list(cohort.splits)
+    rows: list[tuple[Cell, ...]] = [("(cases)", "", *(cohort.splits[name] for name in splits))]
+    for column in cohort.distributions:
+        for level in column.levels:
+            rows.append((column.column, level, *(column.counts[name].get(level, 0) for name in splits)))
+        rows.append((column.column, "(not known)", *(column.missing[name] for name in splits)))
+    words = f"Metadata of the {cohort.n_cases} cases that count; {cohort.without_metadata} have none."
+    return StudyTable("cohort", words, ("column", "value", *splits), tuple(rows))
+
+
+def group_table(reports: Sequence[GroupReport], name: str, models: str) -> StudyTable:
+    """Return the mean of every group, per model."""
+    rows: list[tuple[Cell, ...]] = []
+    for report in reports:
+        for model, found in report.models.items():
+            for group in found.groups:
+                mean = group.estimate
+                limits = (None, None, None) if mean is None else (mean.value, mean.ci_low, mean.ci_high)
+                rows.append((report.family, report.subject, model, group.name, *limits, group.n))
+    titles = ("family", "structure", "model", "group", "mean", "low", "high", "n")
+    words = f"Groups, {models}; groups with fewer than {reports[0].minimum} cases are not estimated."
+    return StudyTable(name, words, titles, tuple(rows))
+
+
+def gap_table(reports: Sequence[GroupReport], name: str, models: str) -> StudyTable:
+    """Return the gaps between all pairs of groups, per model."""
+    rows = tuple(
+        (report.family, report.subject, model, gap.a, gap.b, gap.delta, gap.ci_low, gap.ci_high, gap.p_value)
+        for report in reports
+        for model, found in report.models.items()
+        for gap in found.gaps
+    )
+    titles = ("family", "structure", "model", "group a", "group b", "a - b", "low", "high", "p")
+    words = (
+        f"Gaps between groups, {models}: intervals and p-values hold for all pairs of groups of one model, structure "
+        "and family together (max-t), whatever other models do."
+    )
+    return StudyTable(name, words, titles, rows)
+
+
+def adjusted_table(reports: Sequence[GroupReport], metric: str) -> StudyTable:
+    """Return each model's largest gap, raw and within strata."""
+    rows = tuple(
+        (
+            report.family, gap.model, gap.raw.a, gap.raw.b, gap.raw.delta, gap.column, gap.within.gap.value,
+            gap.within.gap.ci_low, gap.within.gap.ci_high, gap.within.n_a, gap.within.n_b, len(gap.within.strata),
+            gap.within.left_out,
+        )
+        for report in reports
+        for gap in report.adjusted
+    )  # fmt: skip
+    titles = (
+        "family", "model", "group a", "group b", "raw gap", "held against", "gap within", "low", "high", "n a", "n b",
+        "strata", "left out",
+    )  # fmt: skip
+    return StudyTable(f"groups-adjusted-{metric}", "Largest gap of each model, within strata.", titles, rows)
+
+
+def box_table(figures: Sequence[BoxFigure], name: str) -> StudyTable:
+    """Return the rank tests between groups by Touchstone's rules."""
+    rows = tuple(
+        (
+            figure.family, figure.subject, test.model, test.a, test.b, test.n_a, test.n_b, test.p_plain, test.p_value,
+            test.stars, figure.gate,
+        )
+        for figure in figures
+        for test in figure.tests
+    )  # fmt: skip
+    titles = (
+        "family", "structure", "model", "group a", "group b", "n a", "n b", "p", "p corrected", "stars", "gate p",
+    )  # fmt: skip
+    words = (
+        "Mann-Whitney tests between groups within a model, Bonferroni over all of them in a figure, after a "
+        "Kruskal-Wallis test over all boxes of the figure."
+    )
+    return StudyTable(name, words, titles, rows)
+
+
+def part_table(parts: Sequence[PartBoard], metric: str) -> StudyTable:
+    """Return places and means of a part of the cases beside those of all cases."""
+    rows: list[tuple[Cell, ...]] = []
+    for part in parts:
+        for row in part.board.rows:
+            whole = part.whole[row.model]
+            here = (part.part, row.model, row.place, row.mean.value, row.mean.n)
+            rows.append((*here, whole.place, whole.mean.value, whole.mean.n))
+    titles = ("part", "model", "place", "mean", "n", "place on all", "mean on all", "n of all")
+    words = f"Splits beside all cases: {parts[0].whole.title}."
+    return StudyTable(f"splits-{metric}", words, titles, tuple(rows))
+
+
+def joint_table(board: JointBoard) -> StudyTable:
+    """Return the board over all test sets, with each set's average."""
+    rows: list[tuple[Cell, ...]] = []
+    for model in board.ranking.models:
+        means = [found[model.name] for found in board.sets.values()]
+        score = model.score
+        ranks = (model.rank_low, model.rank_high)
+        rows.append((model.place, model.name, score.value, score.ci_low, score.ci_high, *ranks, *means))
+    titles = ("place", "model", "mean of sets", "low", "high", "rank from", "rank to", *board.sets)
+    words = f"All test sets, {board.metric}: unweighted mean of the sets' averages. {board.ranking.rule}"
+    return StudyTable(f"all-test-sets-{board.metric}", words, titles, tuple(rows))

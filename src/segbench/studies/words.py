@@ -1,0 +1,121 @@
+"""What a study says in sentences: the outcome first, then what common mistakes would have changed, and the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from segbench.analysis.boards import Board
+from segbench.analysis.groups import BoxFigure, GroupReport
+from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
+from segbench.analysis.scored_set import AVERAGE
+from segbench.analysis.study import Analysis, SetAnalysis
+
+
+def outcome(one: SetAnalysis) -> Iterator[str]:
+    """Yield a sentence per metric: who leads, who cannot be told from it, on how many cases."""
+    for metric, boards in one.boards.items():
+        yield _leader(boards[0], metric)
+        alone = [board.subject for board in boards if not board.average and len(board.winners) == 1]
+        structures = [board for board in boards if not board.average]
+        if structures and boards[0].ranking is not None:
+            named = f" ({', '.join(alone)})" if alone else ""
+            yield (
+                f"{metric}: on {len(alone)} of {len(structures)} structures a single model holds the first "
+                f"place{named}; on the others several cannot be told apart."
+            )
+
+
+def _leader(board: Board, metric: str) -> str:
+    first = board.rows[0]
+    ties = [name for name in board.winners if name != first.model]
+    average = f", {AVERAGE_RULES[board.average]}" if board.average else ""
+    head = f"{metric}: {first.model} has the best mean ({first.mean}, {board.subject}{average}, {board.n_cases} cases)"
+    if board.ranking is None:
+        return f"{head}; no test."
+    if not ties:
+        return f"{head}, and every other model is significantly worse."
+    shown = ", ".join(ties[:8]) + (f" and {len(ties) - 8} more" if len(ties) > 8 else "")
+    return f"{head}; {shown} cannot be told from it and share the first place."
+
+
+def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
+    """Yield what equal cases, pairing by id and intervals change, with the numbers of these data."""
+    coverage = one.coverage
+    if not coverage.is_equal:
+        yield f"Not every model has every case: {coverage.n_cases} in all, {coverage.n_common} that all have."
+        yield from (f"{lacking}." for lacking in coverage.lacking)
+    for metric, changed in one.winners.items():
+        boards = one.boards[metric]
+        if coverage.is_equal or analysis.rules.cases == "own":
+            continue
+        count = f"{len(changed)} of {len(boards)} boards"
+        yield f"{metric}: with every model on its own cases {count} would have another leader."
+        for change in changed:
+            yield (
+                f"{change.board}: {change.own_leader} would lead with {change.own_mean:.4f} on its own cases; on equal "
+                f"cases {change.leader} has {change.mean:.4f} and {change.own_leader} {change.own_leader_mean:.4f}."
+            )
+    for metric, pairing in one.pairing.items():
+        if not pairing.affected:
+            continue
+        text = (
+            f"{metric}: cases are paired by id. Paired by their row in the file, {pairing.affected} of "
+            f"{pairing.tested} comparisons would pair different cases, and {pairing.changed} would get another verdict "
+            "(two-sided Wilcoxon, 0.05)"
+        )
+        if pairing.example is not None:
+            structure, a, b, wrong, right = pairing.example
+            text += f"; most of all {structure}, {a} against {b}: p = {wrong:.2g} instead of {right:.2g}"
+        yield f"{text}."
+    yield from _small_differences(one)
+
+
+def _small_differences(one: SetAnalysis) -> Iterator[str]:
+    """Yield, per metric, the share of significant pairs by Touchstone's rule among all: an interval says how large."""
+    for metric, maps in one.maps.items():
+        cells = [cell for found in maps for cell in found.cells if cell.verdict == "better" and cell.ci_low is not None]
+        if cells:
+            least = min(cells, key=lambda cell: abs(cell.delta))
+            yield (
+                f"{metric}: every verdict has a difference and an interval; the smallest significant difference is "
+                f"{least.delta:+.4f} [{least.ci_low:+.4f}, {least.ci_high:+.4f}] ({least.row} against {least.column})."
+            )
+
+
+def rules_in_words(analysis: Analysis) -> list[tuple[str, str]]:
+    """Return the rules by name, for the page's protocol."""
+    rules = analysis.rules
+    rows = [
+        ("preset", rules.preset),
+        ("cases", f"{rules.cases}: {CASE_RULES[rules.cases]}"),
+        ("average that leads", f"{rules.average}: {AVERAGE_RULES[rules.average]}"),
+        ("smallest group", f"{rules.minimum} cases ({rules.aggregated_minimum} in the figure over all models)"),
+        ("level", f"{100 * rules.level:g} %"),
+        ("margin", "none" if rules.margin is None else f"{rules.margin:g}"),
+        ("resamples", f"{rules.n_resamples} (groups: {rules.group_resamples}), seed {rules.seed}"),
+    ]
+    for one in analysis.sets:
+        for metric, boards in one.boards.items():
+            rows.append((f"{one.name}, {metric}", "; ".join(boards[0].notes)))
+        cluster = "every case for itself" if one.scored.cluster is None else "cases of one cluster together"
+        rows.append((f"{one.name}, independent units", cluster))
+    return rows
+
+
+def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
+    """Yield what a reader must know before using the numbers."""
+    if analysis.rules.is_touchstone:
+        yield (
+            "These are the rules of the Touchstone benchmark, to the digit, and with their weaknesses: models on "
+            "different cases, no intervals, tests of the typical case, corrections that depend on the number of "
+            "models. Without --preset touchstone the analysis has none of them."
+        )
+    else:
+        yield "Intervals speak of these trained models on cases like these: not of new centres or new training runs."
+    if one.scored.cluster is None and one.scored.metadata:
+        yield "Cases count as independent; where a patient or centre has several, name the column (--cluster)."
+    reports: list[GroupReport | BoxFigure] = [*one.groups, *one.boxes]
+    for report in reports:
+        if report.subject == AVERAGE and report.membership.overlaps:
+            pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n})" for pair in report.membership.overlaps[:4])
+            yield f"Groups of {report.family!r} overlap ({report.metric}): {pairs}."

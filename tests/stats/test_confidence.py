@@ -1,0 +1,59 @@
+"""Confidence distributions: Student's t for normal differences, and honest on the edge of a claim."""
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.stats import confidence_distribution
+
+
+def test_normal_differences_give_the_one_sided_t_probability():
+    from scipy.stats import t
+
+    rng = np.random.default_rng(1)
+    values = rng.normal(0.0, 1.0, 200)
+    values += 0.1 - values.mean()
+    found = confidence_distribution(values)
+    expected = t.cdf(-0.1 / (values.std(ddof=1) / np.sqrt(200)), 199)
+    # 10,000 draws: standard error 0.003 at p = 0.08, and the bootstrap's own error of the same size.
+    assert found.probability(found.draws[:, 0] <= 0) == pytest.approx(expected, abs=0.012)
+
+
+def test_a_claim_on_its_edge_is_false_with_uniform_probability():
+    """Skewed scores with mean 0: the probability that the mean is positive must be below 0.1 in 10 % of test sets."""
+    rng = np.random.default_rng(2)
+    below = []
+    for _ in range(400):
+        values = rng.exponential(1.0, 60) - 1.0
+        found = confidence_distribution(values, n_resamples=400)
+        below.append(found.probability(found.draws[:, 0] > 0))
+    below = np.array(below)
+    # Three standard errors of a share of 0.1 in 400 test sets are 0.045.
+    assert (below < 0.1).mean() == pytest.approx(0.1, abs=0.045)
+    assert (below > 0.9).mean() == pytest.approx(0.1, abs=0.045)
+
+
+def test_columns_are_drawn_together():
+    """Two columns that are the same case by case are the same in every draw."""
+    values = np.random.default_rng(3).normal(size=(40, 1))
+    found = confidence_distribution(np.hstack([values, values]), n_resamples=200)
+    np.testing.assert_array_equal(found.draws[:, 0], found.draws[:, 1])
+
+
+def test_patients_with_copies_are_no_more_sure():
+    values = np.random.default_rng(4).normal(0.2, 1, 30)
+    plain = confidence_distribution(values).interval()
+    copied = confidence_distribution(np.tile(values, 3), cluster=[f"{i:02d}" for i in range(30)] * 3).interval()
+    # The same 30 units; only the rounding of sums differs.
+    assert copied == pytest.approx(plain, abs=1e-9)
+
+
+def test_no_spread_is_no_doubt():
+    found = confidence_distribution([0.5] * 12, n_resamples=100)
+    assert set(found.draws[:, 0]) == {0.5}
+    assert 0 < found.probability(found.draws[:, 0] <= 0) < 0.01
+
+
+def test_one_case_is_refused():
+    with pytest.raises(InvalidInput, match="two independent cases"):
+        confidence_distribution([0.3])
