@@ -112,6 +112,9 @@ def add_reading(group: Any) -> None:
     group.add_argument(
         "--nan", default="refuse", choices=("refuse", "background"), help="what NaN voxels are (default: refused)"
     )
+    group.add_argument(
+        "--allow-nonuniform", action="store_true", help="fill contours also on tilted or unevenly spaced series"
+    )
     group.add_argument("--max-voxels", type=int, default=Limits().max_voxels, metavar="N", help="largest image")
     group.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
     group.add_argument("--resample", choices=("nearest",), help="for predictions on another grid")
@@ -164,6 +167,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         max_voxels=args.max_voxels,
         frame=args.frame,
         nan=args.nan,
+        allow_nonuniform=args.allow_nonuniform,
         policy=replace(policy_of(args), missing="exclude" if args.allow_missing else "failed"),
         jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
         executor=args.executor or "processes",
