@@ -86,6 +86,12 @@ def test_refused_geometry_has_its_own_exit_code(folders, capsys):
     assert run(folders, "--trust-array") == 3
 
 
+def test_refused_geometry_leads_to_the_doctor(folders, capsys):
+    save(folders / "pred" / "001.nii", box(), AFFINE + 40 * np.eye(4, k=3))
+    assert run(folders) == 4
+    assert "`segauge doctor`" in capsys.readouterr().out
+
+
 def test_tool_errors_and_usage(folders, capsys):
     assert run(folders, "--label", 9) == 1
     assert "'label 9' occurs in none of the 3 ground truths" in capsys.readouterr().err

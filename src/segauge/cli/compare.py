@@ -12,6 +12,9 @@ from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.report.comparison import ModelComparison
+from segauge.report.comparison_page import comparison_illustrations, write_comparison
+from segauge.report.files import write_figures
 
 
 def add_parser(subparsers: Any) -> None:
@@ -46,10 +49,6 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure every model, compare, print and write."""
-    from segauge.report.comparison import ModelComparison
-    from segauge.report.comparison_page import comparison_illustrations, write_comparison
-    from segauge.report.files import write_figures
-
     results = {}
     for name, path in _models(args.pred).items():
         pairing = find_pairs(path, args.gt, layout=args.layout)

@@ -104,3 +104,7 @@ def _print_failures(out: Console, result: EvaluationResult) -> None:
         out.print(f"{one_line(case)}: {status.value}: {as_flags(one_line(reason))}", markup=False)
     if len(failures) > _NAMED:
         out.print(f"and {len(failures) - _NAMED} more; --csv and --json have them all", markup=False)
+    if any(status is Status.REFUSED for _, status, _ in failures):
+        out.print(
+            "`segauge doctor` with the same --pred and --gt looks for the cause (flips, mixed-up axes)", markup=False
+        )

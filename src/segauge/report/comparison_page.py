@@ -56,69 +56,98 @@ def comparison_text(comparison: ModelComparison, *, title: str | None = None) ->
 
 def comparison_illustrations(comparison: ModelComparison) -> Iterator[Illustration]:
     """Yield the figures of a comparison."""
-    ranking, info = comparison.ranking, comparison.deciding
-    order = [model.name for model in ranking.models]
-    level = f"{100 * ranking.level:g} %"
-    yield Illustration(
+    yield _means(comparison)
+    yield _significance(comparison)
+    yield _differences(comparison)
+    yield _ranks(comparison)
+    yield _critical_difference(comparison)
+    yield _podium(comparison)
+    if len(comparison.structures) <= MOST_BOXED:
+        yield _structures(comparison)
+
+
+def _order(comparison: ModelComparison) -> list[str]:
+    return [model.name for model in comparison.ranking.models]
+
+
+def _level(comparison: ModelComparison) -> str:
+    return f"{100 * comparison.ranking.level:g} %"
+
+
+def _means(comparison: ModelComparison) -> Illustration:
+    rows = [_mean_row(model, comparison.failures[model.name]) for model in comparison.ranking.models]
+    return Illustration(
         "means",
-        f"{info.name} of every model",
-        f"Mean with {level} interval. Overlapping intervals say little about the difference of two models: see pairs.",
-        partial(
-            figures.forest,
-            [_mean_row(model, comparison.failures[model.name]) for model in ranking.models],
-            axis=axis_title(info),
-        ),
+        f"{comparison.deciding.name} of every model",
+        f"Mean with {_level(comparison)} interval. Overlapping intervals say little about the difference of two models: "
+        "see pairs.",
+        partial(figures.forest, rows, axis=axis_title(comparison.deciding)),
     )
-    yield Illustration(
+
+
+def _significance(comparison: ModelComparison) -> Illustration:
+    pairs, order = comparison.ranking.comparison, _order(comparison)
+    return Illustration(
         "significance",
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
-        f"pairs ({ranking.comparison.method}, {ranking.comparison.correction}). Grey cells are undecided, not equal.",
-        partial(figures.significance_map, order, list(_cells(ranking, order, info))),
+        f"pairs ({pairs.method}, {pairs.correction}). Grey cells are undecided, not equal.",
+        partial(figures.significance_map, order, list(_cells(comparison.ranking, order, comparison.deciding))),
     )
-    shown = _shown_pairs(ranking, order)
-    yield Illustration(
+
+
+def _differences(comparison: ModelComparison) -> Illustration:
+    ranking = comparison.ranking
+    shown = _shown_pairs(ranking, _order(comparison))
+    some = "" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."
+    axis = f"difference of {axis_title(comparison.deciding)}"
+    return Illustration(
         "differences",
         "Paired differences",
-        f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
-        "are marked." + ("" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."),
-        partial(
-            figures.forest, [_pair_row(pair) for pair in shown], axis=f"difference of {axis_title(info)}", reference=0.0
-        ),
+        f"Mean of the differences per case, with {_level(comparison)} intervals that hold for all pairs together; "
+        f"significant ones are marked.{some}",
+        partial(figures.forest, [_pair_row(pair) for pair in shown], axis=axis, reference=0.0),
     )
-    yield Illustration(
+
+
+def _ranks(comparison: ModelComparison) -> Illustration:
+    intervals = {model.name: (model.rank_low, model.rank_high) for model in comparison.ranking.models}
+    return Illustration(
         "ranks",
         "Ranks over resampled cases",
-        f"Area of a disc: how often the model has the rank over {ranking.n_resamples} resamples of the cases. Line: "
-        f"the ranks that the data do not exclude ({level}).",
-        partial(
-            figures.rank_blobs,
-            comparison.rank_frequencies,
-            intervals={model.name: (model.rank_low, model.rank_high) for model in ranking.models},
-        ),
+        f"Area of a disc: how often the model has the rank over {comparison.n_resamples} resamples of the cases. Line: "
+        f"the ranks that the data do not exclude ({_level(comparison)}).",
+        partial(figures.rank_blobs, comparison.rank_frequencies, intervals=intervals),
     )
-    yield _critical_difference(comparison)
-    yield Illustration(
+
+
+def _podium(comparison: ModelComparison) -> Illustration:
+    info = comparison.deciding
+    scores = comparison.case_scores(info)
+    over = "" if len(comparison.structures) == 1 else " Scores are means over the structures that all models have."
+    return Illustration(
         "podium",
         "Podium",
         "Every case is a line through the models' scores, from the best to the worst; below, how often a model has "
-        "each place."
-        + ("" if len(comparison.structures) == 1 else " Scores are means over the structures that all models have."),
+        f"each place.{over}",
         partial(
             figures.podium,
-            {name: comparison.case_scores(info)[name] for name in order},
+            {name: scores[name] for name in _order(comparison)},
             axis=axis_title(info),
             higher_is_better=info.direction == "higher",
         ),
     )
-    if len(comparison.structures) <= MOST_BOXED:
-        yield Illustration(
-            "structures",
-            f"{info.name} by structure",
-            "Quartiles, median, and whiskers to the last value within 1.5 times the box; failures count as the "
-            "scale's worst value where it has one, and are not drawn where it has none.",
-            partial(figures.boxes, list(_points(comparison, info)), axis=axis_title(info), bounds=finite_bounds(info)),
-        )
+
+
+def _structures(comparison: ModelComparison) -> Illustration:
+    info = comparison.deciding
+    return Illustration(
+        "structures",
+        f"{info.name} by structure",
+        "Quartiles, median, and whiskers to the last value within 1.5 times the box; failures count as the scale's "
+        "worst value where it has one, and are not drawn where it has none.",
+        partial(figures.boxes, list(_points(comparison, info)), axis=axis_title(info), bounds=finite_bounds(info)),
+    )
 
 
 def _mean_row(model: RankedModel, failures: tuple[int, int]) -> Interval:

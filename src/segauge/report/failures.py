@@ -32,6 +32,7 @@ class FailureKind(StrEnum):
     TOO_SMALL = "too small"
     TOO_LARGE = "too large"
     OUTLINE = "outlines differ"
+    NONE = "no difference"
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,8 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
         return _missed(pair, structure, gt, volume)
     if not gt.any():
         return _spurious(pair, structure, pred, volume)
+    if np.array_equal(pred, gt):
+        return Diagnosis(FailureKind.NONE, "both masks are the same voxel by voxel")
     mistaken = _mislabelled(pair, structure, pred) or _mirrored(pred, gt)
     if mistaken:
         return mistaken
