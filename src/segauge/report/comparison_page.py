@@ -79,8 +79,8 @@ def _means(comparison: ModelComparison) -> Illustration:
     return Illustration(
         "means",
         f"{comparison.deciding.name} of every model",
-        f"Mean with {_level(comparison)} interval. Overlapping intervals say little about the difference of two models: "
-        "see pairs.",
+        f"Mean with {_level(comparison)} interval. Overlapping intervals say little about the difference of two "
+        "models: see pairs.",
         partial(figures.forest, rows, axis=axis_title(comparison.deciding)),
     )
 

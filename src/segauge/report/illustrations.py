@@ -112,7 +112,10 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
     words += "Every dot is a case" if not many else "Dots are cases beyond the whiskers"
     if len(result.table) > figures.MOST_POINTS:
         words += " (of many, those at the two ends)"
-    words += "; a cross is a failure that counts as the worst value. " if any(p.failed for p in points) else ". "
+    failures = (
+        "; failures count as the worst value. " if many else "; a cross is a failure, counted as the worst value. "
+    )
+    words += failures if any(point.failed for point in points) else ". "
     if left_out:
         words += f"{left_out} without a number are not drawn. "
     words += "Point at a dot to see the case."
