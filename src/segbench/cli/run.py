@@ -127,7 +127,8 @@ def _print_plan(plan: Plan) -> None:
         )
         shown.add_row(*(escape(one_line(cell)) for cell in cells))
     out.print(shown)
-    for line in (*map(str, plan.exclusions), *plan.notes):
+    silent = [f"{model.name}: {model.exposure.caveat}" for model in plan.models if model.exposure.caveat]
+    for line in (*map(str, plan.exclusions), *silent, *plan.notes):
         out.print(one_line(line), markup=False)
     for gpu, name in ((False, "CPU"), (True, "GPU")):
         if any(model.needs_gpu == gpu for model in plan.models):

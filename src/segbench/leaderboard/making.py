@@ -40,11 +40,16 @@ class _Settings:
             dict(given.get("margin") or {}),
         )
 
-    def policy(self, scale: Scale) -> MissingPolicy:
-        """Return what a failed case counts as: the scale's worst value where there is one."""
+    def policy(self, scale: Scale, record: RunRecord) -> MissingPolicy:
+        """Return what a failed case counts as: the scale's worst value where there is one, else by the settings."""
         if np.isfinite(scale.worst):
             return MissingPolicy()
-        return MissingPolicy(self.failed, penalty=self.penalty)  # type: ignore[arg-type]
+        if self.failed not in ("diagonal", "penalty"):
+            return MissingPolicy(self.failed, penalty=self.penalty)  # type: ignore[arg-type]
+        if scale.unit != "mm":  # a length says nothing about a count
+            return MissingPolicy("last")
+        known = {case.case_id: case.diagonal_mm for case in record.cases if case.diagonal_mm is not None}
+        return MissingPolicy("penalty", penalty=known if self.failed == "diagonal" else self.penalty)
 
 
 def make_leaderboard(record: RunRecord) -> Leaderboard:
@@ -93,7 +98,7 @@ def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settin
         structure=structure,
         metric=metric,
         scale=scale,
-        policy=settings.policy(scale),
+        policy=settings.policy(scale, record),
         cases="failed",
         cluster=record.clusters(),
     )

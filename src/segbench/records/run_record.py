@@ -21,12 +21,13 @@ NOT_IN_FINGERPRINT = ("timings", "platform")
 
 @dataclass(frozen=True)
 class CaseInfo:
-    """One case: its id, the hashes of its files, and its metadata."""
+    """One case: its id, the hashes of its files, its metadata, and (where a model failed) its image's diagonal."""
 
     case_id: str
     image_sha256: str | None = None
     gt_sha256: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    diagonal_mm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -162,15 +163,7 @@ class RunRecord:
         return {
             "schema": SCHEMA,
             "dataset": self.dataset.to_dict(),
-            "cases": [
-                {
-                    "id": c.case_id,
-                    "image_sha256": c.image_sha256,
-                    "gt_sha256": c.gt_sha256,
-                    "metadata": dict(c.metadata),
-                }
-                for c in self.cases
-            ],
+            "cases": [_case_to_dict(case) for case in self.cases],
             "models": [_model_to_dict(entry) for entry in self.models],
             "structures": list(self.structures),
             "metrics": list(self.metrics),
@@ -196,7 +189,7 @@ class RunRecord:
             tables = {name: table_of(given["scores"][name], order, metrics) for name in names}
         return cls(
             dataset=DatasetCard.from_dict(given["dataset"]),
-            cases=tuple(CaseInfo(c["id"], c["image_sha256"], c["gt_sha256"], c["metadata"]) for c in given["cases"]),
+            cases=tuple(_case_from_dict(case) for case in given["cases"]),
             models=models,
             structures=tuple(given["structures"]),
             metrics=metrics,
@@ -211,6 +204,21 @@ class RunRecord:
             analysis=given["analysis"],
             published=given["published"],
         )
+
+
+def _case_to_dict(case: CaseInfo) -> dict[str, Any]:
+    return {
+        "id": case.case_id,
+        "image_sha256": case.image_sha256,
+        "gt_sha256": case.gt_sha256,
+        "metadata": dict(case.metadata),
+        "diagonal_mm": case.diagonal_mm,
+    }
+
+
+def _case_from_dict(given: Mapping[str, Any]) -> CaseInfo:
+    keys = ("id", "image_sha256", "gt_sha256", "metadata", "diagonal_mm")
+    return CaseInfo(*(given[key] for key in keys))
 
 
 def _model_to_dict(entry: ModelEntry) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def score(
     scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
     return RunRecord(
         dataset=plan.dataset,
-        cases=tuple(_case_info(case) for case in scored.cases),
+        cases=_case_infos(scored),
         models=tuple(_entry(model, scored, (details or {}).get(model.name, RunDetails())) for model in plan.models),
         structures=structures,
         metrics=next(iter(tables.values())).metrics,
@@ -270,8 +270,20 @@ def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequ
     return f"{words} (seen in {count} of {len(cases)} cases looked at)"
 
 
-def _case_info(case: DatasetCase) -> CaseInfo:
-    return CaseInfo(case.case_id, _hash(case.image), _hash(case.gt), portable(dict(case.metadata)))
+def _case_infos(scored: _Scored) -> tuple[CaseInfo, ...]:
+    return tuple(
+        CaseInfo(
+            case.case_id, _hash(case.image), _hash(case.gt), portable(dict(case.metadata)), _diagonal_mm(scored, i)
+        )
+        for i, case in enumerate(scored.cases)
+    )
+
+
+def _diagonal_mm(scored: _Scored, row: int) -> float | None:
+    """Return the diagonal of a case's image where some model failed, since a failure may count as that; else None."""
+    if not any(state.is_failure for table in scored.tables.values() for state in table.status[row]):
+        return None
+    return float(read_labels(scored.cases[row].gt).labels.grid.diagonal_mm)
 
 
 def _hash(path: Path) -> str | None:
