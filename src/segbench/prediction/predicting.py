@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -187,11 +188,18 @@ def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progr
 
 
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
-    """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
+    """Do all jobs, those for GPUs apart from the others, and tell how far it is.
+
+    The first case of a model with an environment of its own goes ahead of its others: it may be the one that fetches
+    the weights, and two at once would get in each other's way.
+    """
     found: list[Prediction] = []
     executor = None if settings.only_cached else settings.executor
-    for gpu, hands in ((False, settings.jobs), (True, gpus)):
-        queue = [job for job in jobs if job.gpu == gpu]
+    ahead = {job.model: job for job in reversed(jobs) if job.facts["requirements"]}.values()
+    behind = [job for job in jobs if job not in ahead]
+    for part, gpu in itertools.product((list(ahead), behind), (False, True)):
+        queue = [job for job in part if job.gpu == gpu]
+        hands = gpus if gpu else settings.jobs
         for outcome in run(do, queue, executor=executor, jobs=hands) if queue else ():
             job = queue[outcome.index]
             if isinstance(outcome.result, Crash):
