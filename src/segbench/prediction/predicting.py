@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,7 +160,7 @@ def _job(
         entry,
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
-        _variables(case.case_id, device, settings.jobs or 1),
+        _variables(model, case.case_id, device, settings.jobs or 1),
         {**facts, "image_sha256": image_hash},
         kind == "cuda",
         settings.only_cached,
@@ -172,9 +173,14 @@ def _cloud_device(model: Model, asked: str) -> str:
     return "cuda" if wants and asked != "cpu" else "cpu"
 
 
-def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
-    """Return what every model's process finds in its environment."""
-    variables = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "SEGBENCH_CASE": case_id}
+def _variables(model: Model, case_id: str, device: str, jobs: int) -> dict[str, str]:
+    """Return what a model's process finds in its environment.
+
+    Worker processes have our own packages on their path; a model must never see them: it has the path that we were
+    started with, and none at all in an environment of its own.
+    """
+    path = "" if model.requirements else os.environ.get("PYTHONPATH", "")
+    variables = {"PYTHONNOUSERSITE": "1", "PYTHONUNBUFFERED": "1", "PYTHONPATH": path, "SEGBENCH_CASE": case_id}
     if device == "cpu":
         variables["CUDA_VISIBLE_DEVICES"] = ""
     if jobs > 1:

@@ -93,6 +93,21 @@ def test_a_damaged_or_missing_prediction_is_made_again(tmp_path, counted):
     assert runs(tmp_path / "count") == 5
 
 
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_a_model_sees_none_of_our_packages(tmp_path, monkeypatch, executor):
+    """Our workers find modules through PYTHONPATH; a model's interpreter would find ours before its own."""
+    monkeypatch.setenv("PYTHONPATH", "/the/users/own")
+    says = "import os, sys; sys.exit(repr(os.environ['PYTHONPATH']))"
+    found = cases(tmp_path / "data", 1)
+    settings = PredictionSettings(tmp_path / "cache", device="cpu", executor=executor)
+    (bare,) = predict([toy(says)], found, settings).predictions
+    assert bare.failure == "ended with exit code 1: '/the/users/own'"
+    made = Environment(Path(sys.executable), "key", ())
+    monkeypatch.setattr(predicting, "make_environment", lambda *_, **__: made)
+    (own,) = predict([toy(says, requirements=["a==1"])], found, settings).predictions
+    assert own.failure == "ended with exit code 1: ''"
+
+
 def test_a_failure_is_that_models_with_its_reason(tmp_path, counted):
     model, found, settings = counted
     fails = "import sys; sys.exit('cannot read ' + sys.argv[2]) if 'case1' in sys.argv[1] else None;"
