@@ -125,6 +125,14 @@ def test_a_structure_that_no_case_has_is_left_out_with_the_reason(third_party, t
     )
 
 
+def test_where_no_case_has_any_structure_the_run_says_so(finished):
+    benchmark = open_benchmark(replace(finished, structures=("never",)))
+    cases = benchmark.dataset.cases(benchmark.plan.case_ids)
+    made = make_predictions(benchmark, cases, only_cached=True)
+    with pytest.raises(InvalidInput, match="No chosen case has any of the structures"):
+        make_record(benchmark, cases, made)
+
+
 def test_a_model_that_was_trained_on_the_dataset_is_shown_and_not_ranked(third_party, tmp_path):
     models = [
         {"type": "tiny-threshold", "name": "exact", "trained_on": ["tiny"]},

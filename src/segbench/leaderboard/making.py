@@ -30,15 +30,18 @@ class _Settings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> _Settings:
-        return cls(
-            float(given.get("confidence", 0.95)),
-            str(given.get("interval", "auto")),
-            int(given.get("n_resamples", 10_000)),
-            int(given.get("seed", 0)),
-            str(given.get("failed", "auto")),
-            given.get("penalty"),
-            dict(given.get("margin") or {}),
-        )
+        try:
+            return cls(
+                float(given.get("confidence", 0.95)),
+                str(given.get("interval", "auto")),
+                int(given.get("n_resamples", 10_000)),
+                int(given.get("seed", 0)),
+                str(given.get("failed", "auto")),
+                None if given.get("penalty") is None else float(given["penalty"]),
+                {str(metric): float(value) for metric, value in dict(given.get("margin") or {}).items()},
+            )
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"The settings of this record cannot be used: {error}.") from error
 
     def policy(self, scale: Scale, record: RunRecord) -> MissingPolicy:
         """Return what a failed case counts as: the scale's worst value where there is one, else by the settings."""

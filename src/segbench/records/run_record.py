@@ -194,15 +194,15 @@ class RunRecord:
             structures=tuple(given["structures"]),
             metrics=metrics,
             tables=tables,
-            config=given["config"],
-            protocol=given["protocol"],
-            exclusions=tuple(given["exclusions"]),
+            config={name: dict(settings) for name, settings in dict(given["config"]).items()},
+            protocol=dict(given["protocol"]),
+            exclusions=tuple(dict(one) for one in given["exclusions"]),
             suspects=tuple(Suspect(**suspect) for suspect in given["suspects"]),
             notes=tuple(given["notes"]),
-            timings=given["timings"],
-            platform=given["platform"],
-            analysis=given["analysis"],
-            published=given["published"],
+            timings={model: dict(cases) for model, cases in dict(given["timings"]).items()},
+            platform=dict(given["platform"]),
+            analysis=None if given["analysis"] is None else dict(given["analysis"]),
+            published=None if given["published"] is None else dict(given["published"]),
         )
 
 
@@ -217,8 +217,8 @@ def _case_to_dict(case: CaseInfo) -> dict[str, Any]:
 
 
 def _case_from_dict(given: Mapping[str, Any]) -> CaseInfo:
-    keys = ("id", "image_sha256", "gt_sha256", "metadata", "diagonal_mm")
-    return CaseInfo(*(given[key] for key in keys))
+    metadata = dict(given["metadata"])
+    return CaseInfo(given["id"], given["image_sha256"], given["gt_sha256"], metadata, given["diagonal_mm"])
 
 
 def _model_to_dict(entry: ModelEntry) -> dict[str, Any]:
@@ -247,9 +247,9 @@ def _model_from_dict(given: Mapping[str, Any], dataset: str) -> ModelEntry:
     return ModelEntry(
         card,
         exposure,
-        given["ranked"],
-        given["options"],
-        given["environment"],
-        given["predictions"],
-        given["failures"],
+        given["ranked"] is True,
+        dict(given["options"]),
+        dict(given["environment"]),
+        dict(given["predictions"]),
+        dict(given["failures"]),
     )

@@ -94,7 +94,7 @@ def test_liver_and_spleen_are_on_their_sides(scans):
 
 def test_options_are_checked(tmp_path):
     with pytest.raises(InvalidInput, match="did you mean 'size'"):
-        registry.dataset("phantom", tmp_path, {"sise": 3})
+        registry.dataset("phantom", tmp_path, {"sizes": 3})
     with pytest.raises(InvalidInput, match="size should be a whole number"):
         registry.dataset("phantom", tmp_path, {"size": "three"})
     with pytest.raises(InvalidInput, match="expected a size from 1"):

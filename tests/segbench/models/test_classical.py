@@ -36,7 +36,8 @@ def quality(scans):
 
 def test_three_are_clearly_different_and_two_nearly_equal(quality):
     mean = {name: float(np.mean(values)) for name, values in quality.items()}
-    # Measured on 200 patients: 0.69, 0.79, 0.82, and 0.86 twice; the steps are several times the spread of 3 patients.
+    # Measured on 40 patients: 0.682, 0.766, 0.798, 0.828 and 0.826. The scores of one patient go up and down together:
+    # the steps between the methods vary far less than the scores themselves (0.04).
     assert mean["threshold"] + 0.03 < mean["region-growing"] < mean["smoothed-threshold"]
     assert mean["smoothed-threshold"] + 0.015 < min(mean["iterated-modes"], mean["mean-field"])
     assert abs(mean["iterated-modes"] - mean["mean-field"]) < 0.01

@@ -10,7 +10,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.io.contents import file_hash
-from segbench.prediction import PredictionSettings, predict
+from segbench.prediction import Environment, PredictionSettings, predict, predicting
 from segbench.prediction.devices import chosen_device
 from tests.segbench.prediction.toys import COPY, cases, toy
 
@@ -59,6 +59,30 @@ def test_whatever_a_prediction_depends_on_makes_it_another_one(tmp_path, counted
     assert runs(tmp_path / "count") == 2
 
 
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_the_first_case_of_an_environment_goes_ahead(tmp_path, monkeypatch, name):
+    """It may fetch weights: no other case of the model runs beside it."""
+    asked = []
+
+    def run(function, queue, **options):
+        asked.append([(job.model, job.case_id) for job in queue])
+        return []
+
+    monkeypatch.setattr(predicting, "run", run)
+    made = Environment(Path(sys.executable), "key", ())
+    monkeypatch.setattr(predicting, "make_environment", lambda *_, **__: made)
+    models = [
+        toy(COPY, name="first", requirements=["a==1"]),
+        toy(COPY, name="second", requirements=["a==1"]),
+        toy(COPY),
+    ]
+    predict(models, cases(tmp_path / "data", 2), PredictionSettings(tmp_path / "cache", device="cpu"))
+    ahead, behind = asked
+    assert ahead.count((name, "case0")) == 1
+    assert (name, "case1") in behind
+    assert ("toy", "case0") in behind
+
+
 def test_a_damaged_or_missing_prediction_is_made_again(tmp_path, counted):
     model, found, settings = counted
     first = predict([model], found, settings).predictions
@@ -67,6 +91,21 @@ def test_a_damaged_or_missing_prediction_is_made_again(tmp_path, counted):
     Path(first[1].file).unlink()
     assert predict([model], found, settings).predictions == first
     assert runs(tmp_path / "count") == 5
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_a_model_sees_none_of_our_packages(tmp_path, monkeypatch, executor):
+    """Our workers find modules through PYTHONPATH; a model's interpreter would find ours before its own."""
+    monkeypatch.setenv("PYTHONPATH", "/the/users/own")
+    says = "import os, sys; sys.exit(repr(os.environ['PYTHONPATH']))"
+    found = cases(tmp_path / "data", 1)
+    settings = PredictionSettings(tmp_path / "cache", device="cpu", executor=executor)
+    (bare,) = predict([toy(says)], found, settings).predictions
+    assert bare.failure == "ended with exit code 1: '/the/users/own'"
+    made = Environment(Path(sys.executable), "key", ())
+    monkeypatch.setattr(predicting, "make_environment", lambda *_, **__: made)
+    (own,) = predict([toy(says, requirements=["a==1"])], found, settings).predictions
+    assert own.failure == "ended with exit code 1: ''"
 
 
 def test_a_failure_is_that_models_with_its_reason(tmp_path, counted):
@@ -131,7 +170,7 @@ WALK = """
 import pathlib, sys
 from tests.segbench.prediction.toys import cases, toy
 from tests.segbench.prediction.test_predicting import SLOW_COPY
-from segbench.prediction import PredictionSettings, predict
+from segbench.prediction import Environment, PredictionSettings, predict, predicting
 folder = pathlib.Path(sys.argv[1])
 settings = PredictionSettings(folder / "cache", device="cpu")
 found = predict([toy(SLOW_COPY, folder / "count")], cases(folder / "data", 4), settings)
