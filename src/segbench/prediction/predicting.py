@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,11 +13,19 @@ from segauge.io.contents import file_hash
 from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
-from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, is_made, make_environment
+from segbench.prediction.environments import (
+    Environment,
+    EnvironmentFailed,
+    environment_key,
+    environments_folder,
+    is_made,
+    make_environment,
+)
 from segbench.prediction.jobs import Job, do, output_of
 from segbench.prediction.jobs import found as found_in_cache
 from segbench.prediction.modal_cloud import on_modal
 from segbench.prediction.remote import PROGRAMS
+from segbench.records.portability import portable
 from segbench.registry import DatasetCase, Model, Progress
 
 #: The interpreter on another machine, which says there where it is.
@@ -28,7 +37,7 @@ class PredictionSettings:
     """How predictions are made; none of it changes what they are.
 
     Attributes:
-        cache_dir: keeps predictions and, under `environments`, the environments of models.
+        cache_dir: keeps predictions and, under `environments` (or in SEGBENCH_ENVIRONMENTS), those of models.
         device: "auto", "cpu", "cuda" or "cuda:1".
         timeout_s: seconds for one case of one model.
         memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
@@ -97,7 +106,7 @@ def _ready(
     model: Model, device: str, settings: PredictionSettings, progress: Progress | None
 ) -> Environment | str | None:
     """Return the model's environment, None if it needs none, or why it cannot be run at all."""
-    if settings.only_cached and not is_made(model.requirements, settings.cache_dir / "environments"):
+    if settings.only_cached and not is_made(model.requirements, environments_folder(settings.cache_dir)):
         return None
     if model.needs_gpu and device == "cpu" and not settings.only_cached:
         return "needs a GPU, and there is none (or device: cpu was asked for)"
@@ -106,11 +115,11 @@ def _ready(
     try:
         return make_environment(
             model.requirements,
-            settings.cache_dir / "environments",
+            environments_folder(settings.cache_dir),
             say=None if progress is None else lambda words: progress(f"{model.card.name}: {words}", 0, 0),
         )
     except EnvironmentFailed as error:
-        return str(error).replace(str(settings.cache_dir.resolve()), settings.cache_dir.name)
+        return str(portable(str(error)))
 
 
 def _described(model: Model, made: Environment | str | None) -> Mapping[str, Any]:
@@ -187,11 +196,18 @@ def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progr
 
 
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
-    """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
+    """Do all jobs, those for GPUs apart from the others, and tell how far it is.
+
+    The first case of a model with an environment of its own goes ahead of its others: it may be the one that fetches
+    the weights, and two at once would get in each other's way.
+    """
     found: list[Prediction] = []
     executor = None if settings.only_cached else settings.executor
-    for gpu, hands in ((False, settings.jobs), (True, gpus)):
-        queue = [job for job in jobs if job.gpu == gpu]
+    ahead = {job.model: job for job in reversed(jobs) if job.facts["requirements"]}.values()
+    behind = [job for job in jobs if job not in ahead]
+    for part, gpu in itertools.product((list(ahead), behind), (False, True)):
+        queue = [job for job in part if job.gpu == gpu]
+        hands = gpus if gpu else settings.jobs
         for outcome in run(do, queue, executor=executor, jobs=hands) if queue else ():
             job = queue[outcome.index]
             if isinstance(outcome.result, Crash):
