@@ -81,7 +81,8 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
     for i, board in enumerate(boards):
-        caption = f"Mean with interval over {board.n_cases} cases. {board.rule}"
+        interval = "" if board.ranking is None else " with interval"
+        caption = f"Mean{interval} over {board.n_cases} cases. {board.rule}"
         make = partial(_forest, board)
         yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make, i == 0)
 

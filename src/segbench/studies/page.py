@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -32,10 +33,10 @@ def study_page(
     analysis: Analysis, figures: Sequence[StudyFigure], rendered: Mapping[str, str], tables: Sequence[StudyTable]
 ) -> str:
     """Return the page as the text of an HTML file; files of figures and tables lie beside it."""
-    pictures: dict[str, list[PagePicture]] = {}
+    pictures: dict[str, list[PagePicture]] = defaultdict(list)
     for i, figure in enumerate(figures):
         shown = PagePicture(f"figure-{i + 1}", figure.title, figure.caption, rendered.get(figure.name, ""), figure.name)
-        pictures.setdefault(figure.section, []).append(shown)
+        pictures[figure.section].append(shown)
     keyed = {table.name: table for table in tables}
     return page(
         "study.html.j2",
@@ -82,12 +83,12 @@ def _set_words(one: Any, analysis: Analysis) -> dict[str, Any]:
 
 def _table_sections(tables: Sequence[StudyTable]) -> dict[str, list[StudyTable]]:
     """Return the tables by the section they stand in; the words before a test set's name do not matter."""
-    found: dict[str, list[StudyTable]] = {}
+    found: dict[str, list[StudyTable]] = {section: [] for section in _SECTIONS}
     for table in tables:
         name = table.name
         for section, marks in _SECTIONS.items():
             if any(mark in name for mark in marks):
-                found.setdefault(section, []).append(table)
+                found[section].append(table)
                 break
     return found
 

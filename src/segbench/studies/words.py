@@ -21,7 +21,7 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
             named = f" ({', '.join(alone)})" if alone else ""
             yield (
                 f"{metric}: on {len(alone)} of {len(structures)} structures a single model holds the first "
-                f"place{named}; on the others several cannot be told apart."
+                f"place{named}{'' if len(alone) == len(structures) else '; on the others several share it'}."
             )
 
 
