@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ class StudyFigure:
         title, caption: what it is, and what to know when reading it.
         make: draws it.
         inline: whether it stands in the page; otherwise the page links to its file.
+        detail: one of very many; written in the first format only.
 
     """
 
@@ -43,6 +44,7 @@ class StudyFigure:
     caption: str
     make: Callable[[], Any]
     inline: bool = True
+    detail: bool = False
 
 
 def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
@@ -52,9 +54,7 @@ def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
         folder = f"set-{i + 1}/" if several else ""
         for figure in _set_figures(one):
             title = f"{one.name}: {figure.title}" if several else figure.title
-            yield StudyFigure(
-                f"{folder}{figure.name}", figure.section, title, figure.caption, figure.make, figure.inline
-            )
+            yield replace(figure, name=f"{folder}{figure.name}", title=title)
 
 
 def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
@@ -202,7 +202,8 @@ def _box_figure(box: BoxFigure, models: Sequence[str]) -> StudyFigure:
 def _group_figure(found: GroupReport | BoxFigure, caption: str, make: Callable[[], Any]) -> StudyFigure:
     name = f"groups/{_file(found.family)}/{_file(found.subject)}-{found.metric}"
     title = f"{found.family}: {found.subject} {found.metric}"
-    return StudyFigure(name, "groups", title, caption, make, found.subject == AVERAGE)
+    leading = found.subject == AVERAGE
+    return StudyFigure(name, "groups", title, caption, make, leading, not leading)
 
 
 def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequence[str], notes: dict[str, str]) -> Any:
@@ -216,7 +217,8 @@ def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequen
             points += [
                 Point(model, float(column[i]), found.matrix.cases[i], label) for i in np.flatnonzero(mask).tolist()
             ]
-    chart = figures.boxes(points, axis=found.metric, width=BOX_WIDTH, show_points=False, most_outer=OUTER)
+    outer = OUTER if found.subject == AVERAGE else 1
+    chart = figures.boxes(points, axis=found.metric, width=BOX_WIDTH, show_points=False, most_outer=outer)
     return figures.with_row_notes(chart, shown, notes, width=BOX_WIDTH)
 
 

@@ -27,15 +27,22 @@ class PagePicture:
     caption: str
     svg: str
     name: str
+    endings: tuple[str, ...]
 
 
 def study_page(
-    analysis: Analysis, figures: Sequence[StudyFigure], rendered: Mapping[str, str], tables: Sequence[StudyTable]
+    analysis: Analysis,
+    figures: Sequence[StudyFigure],
+    rendered: Mapping[str, str],
+    tables: Sequence[StudyTable],
+    endings: tuple[str, ...],
 ) -> str:
     """Return the page as the text of an HTML file; files of figures and tables lie beside it."""
     pictures: dict[str, list[PagePicture]] = defaultdict(list)
     for i, figure in enumerate(figures):
-        shown = PagePicture(f"figure-{i + 1}", figure.title, figure.caption, rendered.get(figure.name, ""), figure.name)
+        files = endings[:1] if figure.detail else endings
+        svg = rendered.get(figure.name, "")
+        shown = PagePicture(f"figure-{i + 1}", figure.title, figure.caption, svg, figure.name, files)
         pictures[figure.section].append(shown)
     keyed = {table.name: table for table in tables}
     return page(

@@ -52,11 +52,11 @@ def _in_turn(
         stem = folder / figure.name
         stem.parent.mkdir(parents=True, exist_ok=True)
         label = f"{figure.title}. {figure.caption}" if figure.inline else ""
-        yield figure.name, render(figure.make, os.fspath(stem), endings, label)
+        yield figure.name, render(figure.make, os.fspath(stem), endings[:1] if figure.detail else endings, label)
 
 
 def _rendered(make: Callable[[], Any], stem: str, endings: tuple[str, ...], label: str) -> str:
     """Draw and write one figure; return it for the page if it has a label there."""
     spec = make().to_dict(validate=False)
-    save_as(spec, stem, endings)
-    return inline_svg(spec, label=label) if label else ""
+    text = save_as(spec, stem, endings)
+    return inline_svg(text, label=label) if label else ""

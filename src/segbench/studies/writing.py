@@ -53,7 +53,7 @@ def write_study(
     rendered = render_figures(figures, folder / "figures", endings=endings, processes=processes)
     for table in tables:
         _write_table(table, folder / "tables")
-    page = write_whole(folder / "index.html", study_page(analysis, figures, rendered, tables))
+    page = write_whole(folder / "index.html", study_page(analysis, figures, rendered, tables, endings))
     return WrittenStudy(page, len(figures), len(tables))
 
 
