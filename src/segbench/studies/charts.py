@@ -67,13 +67,13 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
     yield from _group_figures(one)
     for metric, found in one.stability.items():
         series = {
-            "agreement of the order (Kendall's tau)": Curve(found.sizes, found.tau, found.tau_low, found.tau_high),
-            f"{found.winner} comes first (share)": Curve(found.sizes, found.same_winner),
+            "order (Kendall's tau)": Curve(found.sizes, found.tau, found.tau_low, found.tau_high),
+            f"{found.winner} comes first": Curve(found.sizes, found.same_winner),
         }
         caption = (
             f"Test sets of so many cases, drawn with replacement from the {found.n_cases} complete ones, against the "
-            "order on all of them; the band holds 90 %. The order on all cases is taken for the true one, so the "
-            "curves are hopeful, the more so to the right."
+            "order on all of them: mean Kendall's tau with the middle 90 %, and how often the same model comes first. "
+            "The order on all cases is taken for the true one, so the curves are hopeful, the more so to the right."
         )
         make = partial(figures.stability, series, y_axis="agreement", domain=(0.0, 1.0))
         yield StudyFigure(f"stability-{metric}", "sets", f"With fewer cases: {metric}", caption, make)
@@ -82,7 +82,7 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
     for i, board in enumerate(boards):
         interval = "" if board.ranking is None else " with interval"
-        caption = f"Mean{interval} over {board.n_cases} cases. {board.rule}"
+        caption = f"Mean{interval} over {board.n_cases} cases; models on the first place stand out. {board.rule}"
         make = partial(_forest, board)
         yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make, i == 0)
 
@@ -224,6 +224,7 @@ def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequen
 
 def _aggregated_forest(reports: Sequence[GroupReport]) -> Any:
     rows = []
+    names = [group for report in reports for group in report.membership.masks]
     for report in reports:
         (found,) = report.models.values()
         rows.append(Interval(report.family, None))
@@ -233,7 +234,9 @@ def _aggregated_forest(reports: Sequence[GroupReport]) -> Any:
             if mean is None:
                 continue
             note = f"{mean}  n = {group.n}"
-            rows.append(Interval(f"{group.name}", mean.value, mean.ci_low, mean.ci_high, note, group.name in told))
+            # The same value in two columns ("unclear") says which one it is.
+            name = group.name if names.count(group.name) == 1 else f"{group.name} ({report.family})"
+            rows.append(Interval(name, mean.value, mean.ci_low, mean.ci_high, note, group.name in told))
     return figures.forest(rows, axis=f"mean {reports[0].metric}", row_height=20)
 
 
