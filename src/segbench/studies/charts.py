@@ -164,7 +164,9 @@ def _group_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
     order = [row.model for boards in one.boards.values() for row in boards[0].rows]
     models = list(dict.fromkeys(order))
     for report in one.groups:
-        yield _report_figure(report, models)
+        # Every structure gets a figure where somebody asked for the groups; the tables have them all.
+        if report.subject == AVERAGE or not report.membership.family.suggested:
+            yield _report_figure(report, models)
     for box in one.boxes:
         yield _box_figure(box, models)
 
