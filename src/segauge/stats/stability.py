@@ -13,7 +13,7 @@ from segauge.stats.schemes import kendall_tau
 #: Sizes of test sets that are tried, as far as they make sense.
 SIZES = (5, 10, 20, 50, 100, 200, 500, 1000, 2000)
 #: Test sets drawn per size.
-DRAWS = 400
+DRAWS = 1000
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,8 @@ def order_stability(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -
     if n < SIZES[0] or not np.isfinite(values).all() or len(kept.models) < 2:
         return None
     order = average_ranks(values.mean(axis=0))
-    sizes = sorted({size for size in SIZES if size <= 2 * n} | {n})
+    # A size close to the number of cases would only show the noise of the draws.
+    sizes = sorted({size for size in SIZES if size <= 2 * n and not 0.75 * n < size < 1.4 * n} | {n})
     taus, wins = [], []
     for size in sizes:
         counts = stream(seed, "stability", str(size)).multinomial(size, np.full(n, 1.0 / n), draws)

@@ -102,7 +102,8 @@ def significance_map(
     family = len(models) * (len(models) - 1) // 2
     rule = (
         f"Mean of the paired differences, {found.method} with {found.correction} over all {family} pairs of this map; "
-        f"intervals hold for all of them together at {100 * found.level:g} %. Cases are paired by id."
+        f"intervals hold for all of them together at {100 * found.level:g} %, so one may reach 0 where "
+        "the step-down test decides. Cases are paired by id."
     )
     return SignificanceMap(subject, metric, models, _compared_cells(found, models, matrix), rule, family)
 

@@ -142,11 +142,25 @@ class ScoredSet:
             return None
         if average == "structure-means":
             found = average_matrix(matrices)
+            if rule == "own":
+                found = _on_own_cases(found, matrices)
         elif average == "case-mean":
             found = case_mean_matrix(matrices)
         else:
             raise InvalidInput(f"No average {average!r}; there are {', '.join(AVERAGE_RULES)}.")
         return replace(found, title=f"{AVERAGE} {metric}")
+
+
+def _on_own_cases(average: ScoreMatrix, matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
+    """Return an average without the cases that a model has no score of: neither its n nor its spread has them."""
+    rows = {case: i for i, case in enumerate(average.cases)}
+    present = np.zeros(average.values.shape, dtype=bool)
+    for matrix in matrices.values():
+        present[[rows[case] for case in matrix.cases]] |= ~np.isnan(matrix.values)
+    means = average.values.mean(axis=0)
+    # What a case adds was written for the mean over all cases; here it is one over fewer.
+    values = means + (average.values - means) * present.mean(axis=0)
+    return replace(average, values=np.where(present, values, np.nan))
 
 
 def case_mean_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:

@@ -32,7 +32,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--split", metavar="COLUMN", help='metadata column of official splits ("" for none)')
     parser.add_argument("--stratify", metavar="COLUMN", help="hold gaps between groups against this column or family")
     parser.add_argument("--minimum", type=int, help="smallest group that is estimated (default: 5)")
-    parser.add_argument("--figures", default="svg,pdf", help="formats of the figures (default: svg,pdf)")
+    parser.add_argument("--figures", default="svg,pdf", help="formats of the figures, or none (default: svg,pdf)")
     parser.add_argument("--processes", type=int, help="that render figures (default: one per processor)")
     add_rule_arguments(parser)
     parser.set_defaults(run=run)
@@ -138,10 +138,12 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 def _endings(text: str) -> tuple[str, ...]:
+    if text.strip().lower() == "none":
+        return ()
     endings = tuple(f".{part.strip().lstrip('.').lower()}" for part in text.split(",") if part.strip())
     strange = [ending for ending in endings if ending not in (".svg", ".pdf", ".png")]
     if strange or not endings:
-        raise InvalidInput(f"Expected --figures as formats among svg, pdf, png, got {text!r}.")
+        raise InvalidInput(f"Expected --figures as formats among svg, pdf, png, or none, got {text!r}.")
     # The page links to the SVG files.
     return tuple(dict.fromkeys((".svg", *endings)))
 

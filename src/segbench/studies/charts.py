@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +34,7 @@ class StudyFigure:
         title, caption: what it is, and what to know when reading it.
         make: draws it.
         inline: whether it stands in the page; otherwise the page links to its file.
+        detail: one of very many; written in the first format only.
 
     """
 
@@ -43,6 +44,7 @@ class StudyFigure:
     caption: str
     make: Callable[[], Any]
     inline: bool = True
+    detail: bool = False
 
 
 def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
@@ -52,9 +54,7 @@ def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
         folder = f"set-{i + 1}/" if several else ""
         for figure in _set_figures(one):
             title = f"{one.name}: {figure.title}" if several else figure.title
-            yield StudyFigure(
-                f"{folder}{figure.name}", figure.section, title, figure.caption, figure.make, figure.inline
-            )
+            yield replace(figure, name=f"{folder}{figure.name}", title=title)
 
 
 def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
@@ -67,13 +67,13 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
     yield from _group_figures(one)
     for metric, found in one.stability.items():
         series = {
-            "agreement of the order (Kendall's tau)": Curve(found.sizes, found.tau, found.tau_low, found.tau_high),
-            f"{found.winner} comes first (share)": Curve(found.sizes, found.same_winner),
+            "order (Kendall's tau)": Curve(found.sizes, found.tau, found.tau_low, found.tau_high),
+            f"{found.winner} comes first": Curve(found.sizes, found.same_winner),
         }
         caption = (
             f"Test sets of so many cases, drawn with replacement from the {found.n_cases} complete ones, against the "
-            "order on all of them; the band holds 90 %. The order on all cases is taken for the true one, so the "
-            "curves are hopeful, the more so to the right."
+            "order on all of them: mean Kendall's tau with the middle 90 %, and how often the same model comes first. "
+            "The order on all cases is taken for the true one, so the curves are hopeful, the more so to the right."
         )
         make = partial(figures.stability, series, y_axis="agreement", domain=(0.0, 1.0))
         yield StudyFigure(f"stability-{metric}", "sets", f"With fewer cases: {metric}", caption, make)
@@ -81,7 +81,8 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
     for i, board in enumerate(boards):
-        caption = f"Mean with interval over {board.n_cases} cases. {board.rule}"
+        interval = "" if board.ranking is None else " with interval"
+        caption = f"Mean{interval} over {board.n_cases} cases; models on the first place stand out. {board.rule}"
         make = partial(_forest, board)
         yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make, i == 0)
 
@@ -163,7 +164,9 @@ def _group_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
     order = [row.model for boards in one.boards.values() for row in boards[0].rows]
     models = list(dict.fromkeys(order))
     for report in one.groups:
-        yield _report_figure(report, models)
+        # Every structure gets a figure where somebody asked for the groups; the tables have them all.
+        if report.subject == AVERAGE or not report.membership.family.suggested:
+            yield _report_figure(report, models)
     for box in one.boxes:
         yield _box_figure(box, models)
 
@@ -201,7 +204,8 @@ def _box_figure(box: BoxFigure, models: Sequence[str]) -> StudyFigure:
 def _group_figure(found: GroupReport | BoxFigure, caption: str, make: Callable[[], Any]) -> StudyFigure:
     name = f"groups/{_file(found.family)}/{_file(found.subject)}-{found.metric}"
     title = f"{found.family}: {found.subject} {found.metric}"
-    return StudyFigure(name, "groups", title, caption, make, found.subject == AVERAGE)
+    leading = found.subject == AVERAGE
+    return StudyFigure(name, "groups", title, caption, make, leading, not leading)
 
 
 def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequence[str], notes: dict[str, str]) -> Any:
@@ -215,12 +219,14 @@ def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequen
             points += [
                 Point(model, float(column[i]), found.matrix.cases[i], label) for i in np.flatnonzero(mask).tolist()
             ]
-    chart = figures.boxes(points, axis=found.metric, width=BOX_WIDTH, show_points=False, most_outer=OUTER)
+    outer = OUTER if found.subject == AVERAGE else 1
+    chart = figures.boxes(points, axis=found.metric, width=BOX_WIDTH, show_points=False, most_outer=outer)
     return figures.with_row_notes(chart, shown, notes, width=BOX_WIDTH)
 
 
 def _aggregated_forest(reports: Sequence[GroupReport]) -> Any:
     rows = []
+    names = [group for report in reports for group in report.membership.masks]
     for report in reports:
         (found,) = report.models.values()
         rows.append(Interval(report.family, None))
@@ -230,7 +236,9 @@ def _aggregated_forest(reports: Sequence[GroupReport]) -> Any:
             if mean is None:
                 continue
             note = f"{mean}  n = {group.n}"
-            rows.append(Interval(f"{group.name}", mean.value, mean.ci_low, mean.ci_high, note, group.name in told))
+            # The same value in two columns ("unclear") says which one it is.
+            name = group.name if names.count(group.name) == 1 else f"{group.name} ({report.family})"
+            rows.append(Interval(name, mean.value, mean.ci_low, mean.ci_high, note, group.name in told))
     return figures.forest(rows, axis=f"mean {reports[0].metric}", row_height=20)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
@@ -26,16 +27,23 @@ class PagePicture:
     caption: str
     svg: str
     name: str
+    endings: tuple[str, ...]
 
 
 def study_page(
-    analysis: Analysis, figures: Sequence[StudyFigure], rendered: Mapping[str, str], tables: Sequence[StudyTable]
+    analysis: Analysis,
+    figures: Sequence[StudyFigure],
+    rendered: Mapping[str, str],
+    tables: Sequence[StudyTable],
+    endings: tuple[str, ...],
 ) -> str:
     """Return the page as the text of an HTML file; files of figures and tables lie beside it."""
-    pictures: dict[str, list[PagePicture]] = {}
+    pictures: dict[str, list[PagePicture]] = defaultdict(list)
     for i, figure in enumerate(figures):
-        shown = PagePicture(f"figure-{i + 1}", figure.title, figure.caption, rendered.get(figure.name, ""), figure.name)
-        pictures.setdefault(figure.section, []).append(shown)
+        files = endings[:1] if figure.detail else endings
+        svg = rendered.get(figure.name, "")
+        shown = PagePicture(f"figure-{i + 1}", figure.title, figure.caption, svg, figure.name, files)
+        pictures[figure.section].append(shown)
     keyed = {table.name: table for table in tables}
     return page(
         "study.html.j2",
@@ -82,12 +90,12 @@ def _set_words(one: Any, analysis: Analysis) -> dict[str, Any]:
 
 def _table_sections(tables: Sequence[StudyTable]) -> dict[str, list[StudyTable]]:
     """Return the tables by the section they stand in; the words before a test set's name do not matter."""
-    found: dict[str, list[StudyTable]] = {}
+    found: dict[str, list[StudyTable]] = {section: [] for section in _SECTIONS}
     for table in tables:
         name = table.name
         for section, marks in _SECTIONS.items():
             if any(mark in name for mark in marks):
-                found.setdefault(section, []).append(table)
+                found[section].append(table)
                 break
     return found
 

@@ -30,13 +30,14 @@ def render_figures(
     `processes` is the number of rendering processes: as many as there are processors if None; 1 renders here.
     """
     count = min(processes or os.cpu_count() or 1, MOST_PROCESSES)
-    if count <= 1:
-        return {name: text for name, text in _in_turn(figures, folder, endings, _rendered) if text}
+    listed = list(figures)
+    if count <= 1 or len(listed) < 2:
+        return {name: text for name, text in _in_turn(listed, folder, endings, _rendered) if text}
     # Spawned, not forked: a fork of a process with threads (BLAS) may never come back.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(count, mp_context=context) as pool:
         pending: list[tuple[str, Future[str]]] = list(
-            _in_turn(figures, folder, endings, lambda *arguments: pool.submit(_rendered, *arguments))
+            _in_turn(listed, folder, endings, lambda *arguments: pool.submit(_rendered, *arguments))
         )
         return {name: text for name, future in pending if (text := future.result())}
 
@@ -51,11 +52,11 @@ def _in_turn(
         stem = folder / figure.name
         stem.parent.mkdir(parents=True, exist_ok=True)
         label = f"{figure.title}. {figure.caption}" if figure.inline else ""
-        yield figure.name, render(figure.make, os.fspath(stem), endings, label)
+        yield figure.name, render(figure.make, os.fspath(stem), endings[:1] if figure.detail else endings, label)
 
 
 def _rendered(make: Callable[[], Any], stem: str, endings: tuple[str, ...], label: str) -> str:
     """Draw and write one figure; return it for the page if it has a label there."""
     spec = make().to_dict(validate=False)
-    save_as(spec, stem, endings)
-    return inline_svg(spec, label=label) if label else ""
+    text = save_as(spec, stem, endings)
+    return inline_svg(text, label=label) if label else ""

@@ -120,7 +120,7 @@ def audit_table(one: SetAnalysis) -> StudyTable:
         failures = [model.failures.get(kind, 0) for kind in kinds]
         rows.append((model.model, model.n_cases, len(model.lacking), model.empty, model.complete, *failures))
     titles = ("model", "cases", "lacking", "without any number", "with every structure", *kinds)
-    words = f"{one.coverage.n_cases} cases in all, {one.coverage.n_common} that every model has"
+    words = f"{one.coverage.n_cases} cases in all, {one.coverage.n_common} that every model has."
     return StudyTable("audit", words, titles, tuple(rows))
 
 

@@ -10,6 +10,9 @@ from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
 from segbench.analysis.scored_set import AVERAGE
 from segbench.analysis.study import Analysis, SetAnalysis
 
+#: Fewer independent units than this deserve a warning: what is resampled is then hardly a sample.
+FEW_CLUSTERS = 30
+
 
 def outcome(one: SetAnalysis) -> Iterator[str]:
     """Yield a sentence per metric: who leads, who cannot be told from it, on how many cases."""
@@ -18,10 +21,11 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
         alone = [board.subject for board in boards if not board.average and len(board.winners) == 1]
         structures = [board for board in boards if not board.average]
         if structures and boards[0].ranking is not None:
+            share = "none" if not alone else f"{len(alone)}"
             named = f" ({', '.join(alone)})" if alone else ""
             yield (
-                f"{metric}: on {len(alone)} of {len(structures)} structures a single model holds the first "
-                f"place{named}; on the others several cannot be told apart."
+                f"{metric}: on {share} of {len(structures)} structures a single model holds the first "
+                f"place{named}{'' if len(alone) == len(structures) else '; on the others several share it'}."
             )
 
 
@@ -35,7 +39,7 @@ def _leader(board: Board, metric: str) -> str:
     if not ties:
         return f"{head}, and every other model is significantly worse."
     shown = ", ".join(ties[:8]) + (f" and {len(ties) - 8} more" if len(ties) > 8 else "")
-    return f"{head}; {shown} cannot be told from it and share the first place."
+    return f"{head}. Not told apart from it, and so on the first place, too: {shown}."
 
 
 def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
@@ -112,6 +116,13 @@ def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         )
     else:
         yield "Intervals speak of these trained models on cases like these: not of new centres or new training runs."
+    if one.scored.cluster is not None:
+        units = len({one.scored.cluster.get(case, case) for case in one.scored.cases})
+        if units < FEW_CLUSTERS:
+            yield (
+                f"Only {units} clusters (patients, centres) stand behind {one.coverage.n_cases} cases: intervals and "
+                "verdicts over so few are wide, and rough."
+            )
     if one.scored.cluster is None and one.scored.metadata:
         yield "Cases count as independent; where a patient or centre has several, name the column (--cluster)."
     reports: list[GroupReport | BoxFigure] = [*one.groups, *one.boxes]

@@ -41,19 +41,19 @@ def write_study(
     Args:
         analysis: what to show.
         folder: made if it is not there; files of the same names are replaced.
-        endings: formats of the figures.
+        endings: formats of the figures; none are drawn without any.
         processes: that render figures beside each other; as many as there are processors if None.
 
     """
     if folder.exists() and not folder.is_dir():
         raise InvalidInput(f"{folder}: is a file, expected a folder to write into.")
     folder.mkdir(parents=True, exist_ok=True)
-    figures = _with_own_names(list(study_figures(analysis)))
+    figures = _with_own_names(list(study_figures(analysis))) if endings else []
     tables = list(study_tables(analysis))
     rendered = render_figures(figures, folder / "figures", endings=endings, processes=processes)
     for table in tables:
         _write_table(table, folder / "tables")
-    page = write_whole(folder / "index.html", study_page(analysis, figures, rendered, tables))
+    page = write_whole(folder / "index.html", study_page(analysis, figures, rendered, tables, endings))
     return WrittenStudy(page, len(figures), len(tables))
 
 

@@ -45,20 +45,19 @@ def with_row_notes(
     return layered.properties(title=chart.title) if isinstance(chart.title, str) else layered
 
 
-def save_as(chart: Any, stem: str | os.PathLike[str], endings: Sequence[str] = (".svg", ".pdf")) -> list[Path]:
-    """Write a chart in several formats from one rendering; `stem` is the path without an ending."""
+def save_as(chart: Any, stem: str | os.PathLike[str], endings: Sequence[str] = (".svg", ".pdf")) -> str:
+    """Write a chart in several formats from one rendering, and return its SVG; `stem` is the path without an ending."""
     import vl_convert
 
     text = svg(chart)
-    written = []
     for ending in endings:
         path = Path(f"{os.fspath(stem)}{ending}")
         if ending == ".svg":
-            written.append(write_whole(path, text))
+            write_whole(path, text)
         elif ending == ".pdf":
-            written.append(write_whole(path, vl_convert.svg_to_pdf(text)))
+            write_whole(path, vl_convert.svg_to_pdf(text))
         elif ending == ".png":
-            written.append(write_whole(path, vl_convert.svg_to_png(text, scale=2.0)))
+            write_whole(path, vl_convert.svg_to_png(text, scale=2.0))
         else:
             raise InvalidInput(f"A figure is saved as .svg, .pdf or .png, not {ending!r}.")
-    return written
+    return text

@@ -57,10 +57,11 @@ def save(chart: Any, path: str | os.PathLike[str], *, theme: ThemeName = "light"
 def inline_svg(chart: Any, *, label: str) -> str:
     """Return a chart as SVG for a page: no outer declarations, colours as variables, `label` for who cannot see it.
 
-    The page needs the variables of `themes.style_rules()`. The text is safe to stand in HTML as it is: it was parsed,
-    and holds shapes and text only.
+    `chart` may be what `svg` returned of it, so that it is not rendered twice. The page needs the variables of
+    `themes.style_rules()`. The text is safe to stand in HTML as it is: it was parsed, and holds shapes and text only.
     """
-    root = ElementTree.fromstring(svg(chart, "light"))  # noqa: S314 - written by us, and entities were refused
+    text = _checked(chart) if isinstance(chart, str) else svg(chart, "light")
+    root = ElementTree.fromstring(text)  # noqa: S314 - written by us, and entities were refused
     root.set("role", "group")
     root.set("aria-label", drawable(label))
     _simplify(root)

@@ -48,7 +48,7 @@ _SPELLINGS: dict[str, tuple[Relation, bool]] = {
 _OPERATORS = "|".join(re.escape(text).replace(r"\ ", r"\s+") for text in _SPELLINGS)
 _SENTENCE = re.compile(
     rf"^(?P<left>.+?)\s+(?P<relation>{_OPERATORS})\s+(?P<right>.+?)"
-    r"(?:\s+by\s+(?:at\s+least\s+)?(?P<margin>[0-9.eE+-]+))?"
+    r"(?:\s+by\s+(?:at\s+least\s+)?(?P<margin>\S+))?"
     r"(?:\s+on\s+(?P<subject>.+))?$",
     re.IGNORECASE,
 )

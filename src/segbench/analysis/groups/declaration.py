@@ -55,12 +55,14 @@ class Family:
         name: what pages call it.
         groups: name of each group and its condition, in order.
         minimum: smaller groups are not estimated; None for the rules' own minimum.
+        suggested: nobody asked for it; the metadata suggested it.
 
     """
 
     name: str
     groups: Mapping[str, Condition]
     minimum: int | None = None
+    suggested: bool = False
 
 
 def families_of(given: object, metadata: Metadata) -> tuple[Family, ...]:

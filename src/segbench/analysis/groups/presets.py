@@ -54,9 +54,9 @@ def suggested_families(
         if column in without:
             continue
         if len(set(numbers)) > MOST_SUGGESTED and len(numbers) >= NUMERIC_SHARE * len(cells):
-            families.append(Family(column, dict(_quartiles(column, numbers))))
+            families.append(Family(column, dict(_quartiles(column, numbers)), suggested=True))
         elif groups := _frequent(column, rows, cells, minimum):
-            families.append(Family(column, groups))
+            families.append(Family(column, groups, suggested=True))
     return tuple(families)
 
 

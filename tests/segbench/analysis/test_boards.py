@@ -1,0 +1,183 @@
+"""Boards, maps, cohort, several test sets and the registry, on small tables whose answers are known."""
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.scores import ScoreTable, Status
+from segbench.analysis import ScoredSet, StudyInput, analyze, rules_of
+from segbench.analysis.audit import audit_coverage
+from segbench.analysis.boards import average_board, structure_board
+from segbench.analysis.cohort import describe_cohort
+from segbench.analysis.contrasts import changed_winners, position_pairing
+from segbench.analysis.entries import aliases_of, entries_of, touchstone_entries
+from segbench.analysis.joint import joint_board, part_board
+from segbench.analysis.maps import significance_map
+
+QUICK = rules_of(n_resamples=200)
+
+
+def table(values, cases=None, structures=("liver", "spleen")):
+    """Return a table of (cases, structures) Dice; NaN is absent, 0 missed."""
+    values = np.asarray(values, dtype=float)
+    states = np.empty(values.shape, dtype=object)
+    for index, value in np.ndenumerate(values):
+        states[index] = Status.ABSENT if np.isnan(value) else Status.MISSED if value == 0 else Status.PRESENT
+    cases = cases or tuple(f"c{i:02d}" for i in range(len(values)))
+    return ScoreTable(tuple(cases), tuple(structures), ("dice",), values[:, :, None], states)
+
+
+def random_set(name="set", n=40, seed=0, models=("good", "bad")):
+    rng = np.random.default_rng(seed)
+    base = rng.beta(9, 1, (n, 2))
+    tables = {model: table(np.clip(base - 0.1 * k, 0.001, 1)) for k, model in enumerate(models)}
+    metadata = {f"c{i:02d}": {"split": "test" if i % 4 == 0 else "train", "sex": "mf"[i % 2]} for i in range(n)}
+    return ScoredSet(name, tables, metadata)
+
+
+NAN = float("nan")
+
+
+def test_the_two_averages_are_what_their_names_say():
+    scored = ScoredSet(
+        "x", {"a": table([[1.0, 0.5], [0.8, NAN], [0.6, NAN]]), "b": table([[0.5, 0.5]] * 2 + [[0.5, NAN]])}
+    )
+    organ = average_board(scored, "dice", "structure-means", QUICK)
+    assert organ["a"].mean.value == pytest.approx((0.8 + 0.5) / 2)
+    case = average_board(scored, "dice", "case-mean", QUICK)
+    assert case["a"].mean.value == pytest.approx((0.75 + 0.8 + 0.6) / 3)
+
+
+def test_equal_cases_change_the_leader_and_say_so():
+    """a has only the easy cases; on them b is better."""
+    easy, hard = [[0.9, 0.9]] * 10, [[0.3, 0.3]] * 10
+    scored = ScoredSet("x", {"a": table(easy), "b": table([[0.92, 0.92]] * 10 + hard)})
+    board = structure_board(scored, "liver", "dice", QUICK)
+    assert board.rows[0].model == "b"
+    assert board["b"].own_mean == pytest.approx(0.61)
+    assert board["b"].own_n == 20
+    assert board.n_cases == 10
+    (change,) = changed_winners((board,))
+    assert (change.own_leader, change.leader) == ("a", "b")
+    coverage = audit_coverage(scored, "dice")
+    (lacking,) = coverage.lacking
+    assert (lacking.n_lacking, lacking.mean_lacking, lacking.mean_common) == (
+        10,
+        pytest.approx(0.3),
+        pytest.approx(0.92),
+    )
+    own = structure_board(scored, "liver", "dice", rules_of("touchstone"))
+    assert own.rows[0].model == "a"
+    assert (own["b"].mean.n, own["a"].mean.n) == (20, 10)
+
+
+def test_own_cases_of_an_average_have_their_own_n():
+    scored = ScoredSet("x", {"a": table([[0.9, 0.8]] * 10), "b": table([[0.92, 0.5]] * 20)})
+    board = average_board(scored, "dice", "structure-means", rules_of("touchstone"))
+    assert (board["a"].mean.n, board["b"].mean.n) == (10, 20)
+    assert board["a"].mean.value == pytest.approx(0.85)
+
+
+def test_failures_are_counted_apart():
+    board = structure_board(
+        ScoredSet("x", {"a": table([[0.0, 1.0]] * 3 + [[1, 1]] * 9), "b": table([[1, 1]] * 12)}), "liver", "dice", QUICK
+    )
+    assert (board["a"].failed, board["b"].failed) == (3, 0)
+
+
+def test_maps_agree_with_themselves_and_their_yellow():
+    scored = random_set(models=("good", "middle", "bad"))
+    matrix = scored.matrix("liver", "dice")
+    ours = significance_map(matrix, "liver", "dice", QUICK)
+    theirs = significance_map(scored.matrix("liver", "dice", "own"), "liver", "dice", rules_of("touchstone"))
+    assert ours.models == theirs.models == ("good", "middle", "bad")
+    for found in (ours, theirs):
+        opposite = {"better": "worse", "worse": "better", "undecided": "undecided", "equivalent": "equivalent"}
+        for (row, column), cell in found.by_pair.items():
+            assert found.by_pair[column, row].verdict == opposite[cell.verdict]
+            assert found.by_pair[column, row].delta == pytest.approx(-cell.delta)
+    assert theirs.is_yellow("bad", "good")
+    assert not theirs.is_yellow("good", "bad")
+    assert (ours.family, theirs.family) == (3, 6)
+    assert ours.by_pair["good", "bad"].ci_low > 0
+
+
+def test_order_of_rows_in_a_file_does_not_matter_but_would_by_position():
+    rng = np.random.default_rng(3)
+    values = rng.beta(5, 1, (40, 2))
+    shuffled = rng.permutation(40)
+    better = np.clip(values + 0.01, 0, 1)
+    names = [f"c{i:02d}" for i in range(40)]
+    scored = ScoredSet("x", {"a": table(values), "b": table(better[shuffled], [names[i] for i in shuffled])})
+    sorted_set = ScoredSet("x", {"a": table(values), "b": table(better)})
+    np.testing.assert_array_equal(scored.matrix("liver", "dice").values, sorted_set.matrix("liver", "dice").values)
+    found = position_pairing(scored, "dice")
+    assert (found.tested, found.affected, found.changed) == (2, 2, 2)
+    assert position_pairing(sorted_set, "dice").affected == 0
+
+
+def test_joint_board_is_the_mean_of_the_sets():
+    sets = [random_set("one", seed=1), random_set("two", n=60, seed=2, models=("good", "bad", "extra"))]
+    found = joint_board(sets, "dice", QUICK)
+    expected = np.mean([found.sets[name]["good"] for name in ("one", "two")])
+    assert found.ranking["good"].score.value == pytest.approx(expected)
+    assert found.left_out == {"extra": ("one",)}
+    assert found.ranking.winners == ("good",)
+    with pytest.raises(InvalidInput, match="two test sets"):
+        joint_board(sets[:1], "dice", QUICK)
+
+
+def test_parts_stand_beside_the_whole():
+    scored = random_set()
+    whole = structure_board(scored, "liver", "dice", QUICK)
+    part = part_board(scored, "dice", "split", "test", whole, QUICK)
+    assert (part.n_part, part.n_whole, part.tau) == (10, 40, 1.0)
+    assert part_board(scored, "dice", "split", "nowhere", whole, QUICK) is None
+
+
+def test_cohort_counts_every_case_once():
+    metadata = {
+        f"c{i}": {"age": str(20 + i) if i else "", "place": "a,b" if i % 2 else "b", "free": f"t{i}" * 2}
+        for i in range(80)
+    }
+    metadata["elsewhere"] = {"age": "5", "place": "b", "free": ""}
+    found = describe_cohort(metadata, [f"c{i}" for i in range(80)] + ["unknown"])
+    assert (found.n_cases, found.without_metadata, found.extra) == (81, 1, 1)
+    columns = {one.column: one for one in found.distributions}
+    assert sum(columns["age"].counts["all"].values()) == 79
+    assert columns["age"].missing["all"] == 1
+    assert columns["place"].counts["all"] == {"a": 40, "b": 80}
+    assert "80 different values" in found.skipped["free"]
+
+
+def test_registry_names_models_and_refuses_strangers():
+    found = entries_of({"models": {"nnU-Net_X": {"name": "X", "parameters": 61.8, "trained_on": ["Atlas"]}, "y": None}})
+    assert [(one.key, one.name, one.parameters, one.trained_on) for one in found] == [
+        ("nnU-Net_X", "X", "61.8", ("Atlas",)),
+        ("y", "y", "", ()),
+    ]
+    assert aliases_of(found) == {"nnU-Net_X": "X"}
+    with pytest.raises(InvalidInput, match="did you mean 'organisation'"):
+        entries_of({"models": {"x": {"organization": "DKFZ"}}})
+    with pytest.raises(InvalidInput, match="twice"):
+        entries_of({"models": {"x": {"name": "same"}, "y": {"name": "Same"}}})
+    with pytest.raises(InvalidInput, match="one key, models"):
+        entries_of([])
+
+
+def test_touchstone_folders_without_a_registry():
+    found = touchstone_entries(["nnU-Net_STU-Net_B", "Vision_Language_U-Net_CLIP", "_U-Net", "nnU-Net_U-Net", "plain"])
+    assert [(one.name, one.framework) for one in found] == [
+        ("STU-Net B", "nnU-Net"),
+        ("U-Net CLIP", "Vision Language"),
+        ("_U-Net", ""),
+        ("nnU-Net_U-Net", "nnU-Net"),
+        ("plain", ""),
+    ]
+
+
+def test_study_without_metadata_and_with_one_model():
+    alone = ScoredSet("x", {"a": table([[0.9, 0.8]] * 12)})
+    found = analyze([StudyInput(alone)], QUICK).sets[0]
+    assert (found.boards, found.groups, found.cohort) == ({}, (), None)
+    assert found.coverage.n_cases == 12

@@ -1,0 +1,158 @@
+"""Claims: read from sentences, judged on simulated scores whose truth is known, and from published numbers."""
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.scores import ScoreTable, Status
+from segauge.stats import Scale, ScoreMatrix
+from segbench.analysis import (
+    Published,
+    ScoredSet,
+    assess_claim,
+    parse_claim,
+    resolve_claim,
+    review_claim,
+    rules_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "left", "relation", "right", "margin", "subject", "metric"),
+    [
+        ("MedNeXt > STU-Net-B on liver dice", "MedNeXt", "better", "STU-Net-B", None, "liver", "dice"),
+        ("A < B on gall bladder NSD", "B", "better", "A", None, "gall bladder", "NSD"),
+        ("A >= B by 0.01 on average dice", "A", "not worse", "B", 0.01, "average", "dice"),
+        ("Swin UNETR = U-Net by 0.02 on dice", "Swin UNETR", "equivalent", "U-Net", 0.02, "", "dice"),
+        ("A  is better  than B by at least 0.5 on liver hd95", "A", "better", "B", 0.5, "liver", "hd95"),
+        ("A outperforms all other models", "A", "better", "all", None, "", ""),
+    ],
+)
+def test_sentences(text, left, relation, right, margin, subject, metric):
+    found = parse_claim(text)
+    assert (found.left, found.relation, found.right, found.margin) == (left, relation, right, margin)
+    assert (found.subject, found.metric) == (subject, metric)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "A and B", "A >B on dice", "A > B by lots on dice", "x" * 1000, "A < all on dice"]
+)
+def test_what_is_no_claim_is_refused(text):
+    with pytest.raises(InvalidInput):
+        parse_claim(text)
+
+
+def simulated(difference, n=100, noise=0.02, seed=0, higher=True, models=("a", "b")):
+    rng = np.random.default_rng(seed)
+    base = rng.beta(8, 2, n) * 0.8
+    values = np.column_stack([base + difference * (k == 0) + rng.normal(0, noise, n) for k in range(len(models))])
+    scale = Scale(higher, (-np.inf, np.inf))
+    return ScoreMatrix(tuple(f"{i:03d}" for i in range(n)), models, values, scale, title="liver dice")
+
+
+@pytest.mark.parametrize(
+    ("difference", "text", "verdict"),
+    [
+        (0.02, "a > b", "supported"),
+        (0.02, "b > a", "refuted"),
+        (0.02, "a > b by 0.01", "supported"),
+        (0.02, "a > b by 0.03", "refuted"),
+        (0.02, "a > b by 0.02", "not shown"),
+        (0.0, "a > b", "not shown"),
+        (0.0, "a >= b by 0.01", "supported"),
+        (0.0, "a = b by 0.01", "supported"),
+        (0.02, "a = b by 0.01", "refuted"),
+    ],
+)
+def test_verdicts_are_those_of_the_simulation(difference, text, verdict):
+    found = assess_claim(simulated(difference), parse_claim(text))
+    assert found.verdict == verdict
+    if verdict != "not shown":
+        assert (found.probability_false < 0.025) == (verdict == "supported")
+
+
+def test_lower_is_better_for_distances():
+    matrix = simulated(0.02, higher=False)
+    assert assess_claim(matrix, parse_claim("b > a")).verdict == "supported"
+    assert any("Lower is better" in note for note in assess_claim(matrix, parse_claim("b > a")).notes)
+
+
+def test_all_rivals_count():
+    matrix = simulated(0.02, models=("a", "b", "c", "d"))
+    found = assess_claim(matrix, parse_claim("a > all"))
+    assert found.verdict == "supported"
+    assert len(found.rivals) == 3
+    # A model that only keeps up with its rivals is hardly the best: three ties make it false in most draws.
+    tied = assess_claim(simulated(0.0, models=("a", "b", "c", "d")), parse_claim("a > all"))
+    assert tied.verdict == "not shown"
+    assert tied.probability_false > max(rival.probability_false for rival in tied.rivals) - 1e-9
+
+
+def test_few_cases_give_no_verdict():
+    found = assess_claim(simulated(0.5, n=9), parse_claim("a > b"))
+    assert found.verdict == "not shown"
+    assert any("too few" in note for note in found.notes)
+
+
+def test_margins_are_needed_where_they_are_the_claim():
+    with pytest.raises(InvalidInput, match="needs a margin"):
+        assess_claim(simulated(0.0), parse_claim("a = b"))
+    with pytest.raises(InvalidInput, match="with itself"):
+        assess_claim(simulated(0.0), parse_claim("a > a"))
+
+
+def table(values):
+    n = len(values)
+    states = np.full((n, 1), None, dtype=object)
+    states[:, 0] = [Status.PRESENT] * n
+    cells = np.asarray(values, dtype=float).reshape(n, 1, 1)
+    return ScoreTable(tuple(f"c{i}" for i in range(n)), ("left_kidney",), ("dice",), cells, states)
+
+
+def test_names_are_found_but_never_guessed():
+    scored = ScoredSet("x", {"STU-Net B": table([0.9] * 12), "U-Net": table([0.8] * 12), "u net": table([0.7] * 12)})
+    claim, matrix = resolve_claim(parse_claim("stu-net_b > U-Net on left kidney DSC"), scored, rules_of())
+    assert (claim.left, claim.right, claim.subject, claim.metric) == ("STU-Net B", "U-Net", "left_kidney", "dice")
+    assert matrix.models == ("STU-Net B", "U-Net")
+    with pytest.raises(InvalidInput, match="could be 'U-Net' or 'u net'"):
+        resolve_claim(parse_claim("STU-Net B > u_net on left kidney dice"), scored, rules_of())
+    with pytest.raises(InvalidInput, match="No model 'Net'"):
+        resolve_claim(parse_claim("Net > U-Net on left kidney dice"), scored, rules_of())
+
+
+def test_a_pair_keeps_the_cases_that_another_model_lacks():
+    scored = ScoredSet("x", {"a": table([0.9] * 12), "b": table([0.8] * 12), "short": table([0.7] * 5)})
+    assert len(resolve_claim(parse_claim("a > b on dice"), scored, rules_of())[1].cases) == 12
+    assert len(resolve_claim(parse_claim("a > all on dice"), scored, rules_of())[1].cases) == 5
+
+
+def test_review_is_the_paired_t_test_of_the_moments():
+    from scipy.stats import t
+
+    a, b = Published("a", 0.912, 0.05, 50), Published("b", 0.905, 0.06, 50)
+    found = review_claim(a, b, correlation=0.5)
+    spread = np.sqrt(0.05**2 + 0.06**2 - 2 * 0.5 * 0.05 * 0.06)
+    assert found.probability_false == pytest.approx(t.cdf(-0.007 / (spread / np.sqrt(50)), 49), rel=1e-9)
+    assert len(found.scenarios) == 1
+    # The less two models go together, the less is known about their difference.
+    low, typical, high = review_claim(a, b).scenarios
+    assert low.probability_false > typical.probability_false > high.probability_false
+    assert low.probability_false > review_claim(a, b).probability_false > high.probability_false
+    assert low.cases_needed > high.cases_needed
+
+
+def test_review_of_separate_test_sets_is_welch():
+    from scipy.stats import ttest_ind_from_stats
+
+    a, b = Published("a", 0.92, 0.05, 40), Published("b", 0.90, 0.08, 60)
+    welch = ttest_ind_from_stats(0.92, 0.05, 40, 0.90, 0.08, 60, equal_var=False, alternative="greater")
+    assert review_claim(a, b, paired=False).probability_false == pytest.approx(welch.pvalue, rel=1e-9)
+    with pytest.raises(InvalidInput, match="same n"):
+        review_claim(a, b)
+
+
+def test_review_with_a_margin_gives_the_probability_of_equivalence():
+    a, b = Published("a", 0.900, 0.05, 200), Published("b", 0.900, 0.05, 200)
+    found = review_claim(a, b, margin=0.02, correlation=0.6)
+    assert found.scenarios[0].equivalence > 0.99
+    assert found.probability_false == pytest.approx(0.5)

@@ -1,0 +1,179 @@
+"""Studies from files to page, figures and tables: small tables with every trap that an organiser's files have."""
+
+import csv
+import json
+import re
+
+import numpy as np
+import pytest
+
+from segbench.cli import main
+
+NASTY = "<script>alert(1)</script>"
+
+
+def read_rows(path):
+    return list(csv.DictReader(path.read_text().splitlines()))
+
+
+def write_scores(path, n=40, seed=0, models=("alpha", "beta", NASTY), short=None):
+    """Write a long table of Dice of two structures; `short` lacks the last ten cases."""
+    rng = np.random.default_rng(seed)
+    base = rng.beta(9, 2, (n, 2))
+    rows = ["model,case,structure,metric,value"]
+    for k, model in enumerate(models):
+        for i in range(n - 10 if model == short else n):
+            for j, structure in enumerate(("liver", "spleen")):
+                value = np.clip(base[i, j] - 0.05 * k + rng.normal(0, 0.02), 0.01, 1)
+                rows.append(f"{model},c{i:02d},{structure},dice,{value:.4f}")
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+@pytest.fixture
+def files(tmp_path):
+    write_scores(tmp_path / "scores.csv", short="beta")
+    rows = [
+        "image_id;age;sex;patient;split",
+        *(f"c{i:02d};{30 + i};{'mf'[i % 2]};p{i // 2};{'test' if i % 3 == 0 else 'train'}" for i in range(40)),
+    ]
+    (tmp_path / "meta.csv").write_text("﻿" + "\n".join(rows))
+    (tmp_path / "groups.yaml").write_text(
+        "families:\n"
+        "  sex: {column: sex, values: {women: f, men: m}}\n"
+        "  mine:\n"
+        "    groups:\n"
+        "      men under 50: {all: [{sex: m}, {age: {below: 50}}]}\n"
+        "      everybody else: {not: {all: [{sex: m}, {age: {below: 50}}]}}\n"
+    )
+    (tmp_path / "models.yaml").write_text(
+        "models:\n  alpha: {name: Alpha, organisation: '=HYPERLINK(\"x\")', parameters: 31 M}\n"
+    )
+    return tmp_path
+
+
+def analyze(folder, *arguments, figures="none"):
+    options = ["--n-resamples", "200", "--processes", "1", "--figures", figures]
+    return main(["analyze", *map(str, arguments), "--out", str(folder), *options])
+
+
+def test_one_command_makes_page_figures_and_tables(files, capsys):
+    out = files / "out"
+    meta = ("--metadata", files / "meta.csv", "--key", "image_id")
+    further = ("--groups", files / "groups.yaml", "--models", files / "models.yaml", "--stratify", "sex")
+    assert analyze(out, files / "scores.csv", *meta, *further, "--cluster", "patient", figures="svg") == 0
+    said = capsys.readouterr().out
+    assert "Not every model has every case: 40 in all, 30 that all have" in said
+    page = (out / "index.html").read_text()
+    assert NASTY not in page
+    assert "Content-Security-Policy" in page
+    assert not re.search(r'(src|href)="(https?:)?//', page)
+    tables = {path.name for path in (out / "tables").iterdir()}
+    assert {"audit.csv", "overview-dice.csv", "overview-dice.tex", "boards-dice.md", "pairs-dice.csv"} <= tables
+    assert {
+        "cohort.csv",
+        "groups-dice.csv",
+        "groups-gaps-dice.csv",
+        "groups-adjusted-dice.csv",
+        "splits-dice.csv",
+    } <= tables
+    rows = read_rows(out / "tables" / "overview-dice.csv")
+    assert rows[0]["model"] == "Alpha"
+    assert rows[0]["organisation"].startswith("'=")  # no spreadsheet runs it
+    for name in (
+        "maps/all-dice",
+        "cohort",
+        "groups/sex/average-dice",
+        "groups/mine/liver-dice",
+        "groups/all-models-dice",
+    ):
+        assert (out / "figures" / f"{name}.svg").read_text().startswith("<svg"), name
+    for link in re.findall(r'href="((?:figures|tables)/[^"]+)"', page):
+        assert (out / link).exists(), link
+
+
+def test_both_presets_and_their_numbers(files):
+    for preset in ("segbench", "touchstone"):
+        out = files / preset
+        assert analyze(out, files / "scores.csv", "--metadata", files / "meta.csv", "--preset", preset) == 0
+    ours, theirs = (
+        {
+            (row["structure"], row["average rule"], row["model"]): row
+            for row in read_rows(files / preset / "tables" / "boards-dice.csv")
+        }
+        for preset in ("segbench", "touchstone")
+    )
+    assert ours["liver", "", "alpha"]["n"] == "30"
+    assert theirs["liver", "", "alpha"]["n"] == "40"
+    assert theirs["liver", "", "beta"]["n"] == "30"
+    assert ours["liver", "", "alpha"]["low"] != ""
+    assert theirs["liver", "", "alpha"]["low"] == ""
+
+
+def test_two_test_sets_get_a_board_over_both(files):
+    other = write_scores(files / "other.csv", seed=5)
+    out = files / "two"
+    assert (
+        analyze(out, f"first={files / 'scores.csv'}", f"second={other}", "--metadata", f"first={files / 'meta.csv'}")
+        == 0
+    )
+    rows = read_rows(out / "tables" / "all-test-sets-dice.csv")
+    assert rows[0]["model"] == "alpha"
+    mean = (float(rows[0]["first"]) + float(rows[0]["second"])) / 2
+    assert float(rows[0]["mean of sets"]) == pytest.approx(mean)
+    assert (out / "tables" / "first-audit.csv").exists()
+    assert not (out / "figures").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("families:\n  x: {column: colour}\n", "no metadata column 'colour'"),
+        ("a: &a [1]\nb: *a\n", "aliases"),
+        ("families: !!python/object:os.system {}\n", "not readable as YAML"),
+        ("families: [", "not readable as YAML"),
+    ],
+)
+def test_bad_declarations_are_refused_by_name(files, capsys, text, words):
+    (files / "bad.yaml").write_text(text)
+    arguments = (files / "scores.csv", "--metadata", files / "meta.csv", "--groups", files / "bad.yaml")
+    assert analyze(files / "out", *arguments) == 1
+    assert words in capsys.readouterr().err
+    assert not (files / "out").exists()
+
+
+def test_metadata_of_other_cases_are_refused(files, capsys):
+    (files / "other.csv").write_text("case,age\nx1,30\n")
+    assert analyze(files / "out", files / "scores.csv", "--metadata", files / "other.csv") == 1
+    assert "no case id of the scores" in capsys.readouterr().err
+
+
+def test_claims_on_the_command_line(files, capsys):
+    scores = str(files / "scores.csv")
+    assert main(["claim", "alpha > beta on liver dice", scores, "--json", str(files / "claim.json")]) == 0
+    assert "Verdict: supported" in capsys.readouterr().out
+    found = json.loads((files / "claim.json").read_text())
+    assert found["n"] == 30
+    assert found["rivals"][0]["ci_low"] > 0
+    assert main(["claim", "beta > alpha on liver dice", scores]) == 7
+    assert main(["claim", "beta = alpha by 0.001 on liver dice", scores]) == 7
+    assert main(["claim", "Alpha > all on average DSC", scores, "--n-resamples", "500"]) == 0
+    assert main(["claim", "alpha > gamma on liver dice", scores]) == 1
+    assert "No model 'gamma'" in capsys.readouterr().err
+    assert main(["claim", "alpha > beta on liver dice"]) == 1
+
+
+def test_reviewers_need_no_cases(capsys):
+    numbers = ["--mean", "0.95", "0.90", "--sd", "0.03", "0.04", "--n", "100"]
+    assert main(["claim", "A > B on dice", "--reviewer", *numbers]) == 0
+    assert main(["claim", "A < B on dice", "--reviewer", *numbers]) == 7
+    assert main(["claim", "A > B on hd95", "--reviewer", *numbers, "--higher-is-better", "no"]) == 7
+    assert main(["claim", "A > B on dice", "--reviewer", "--mean", "0.95", "0.90"]) == 1
+    assert "--sd A B" in capsys.readouterr().err
+
+
+def test_an_output_that_is_a_file_is_refused(files, capsys):
+    (files / "out").write_text("mine")
+    assert analyze(files / "out", files / "scores.csv") == 1
+    assert (files / "out").read_text() == "mine"
+    assert "is a file" in capsys.readouterr().err
