@@ -155,3 +155,12 @@ def test_the_surface_lies_where_the_mask_is():
     assert surface.distances.max() <= 4.5
     packed = surface.packed(4.0)
     assert set(packed) == {"points", "faces", "values", "palette"}
+
+
+def test_salt_and_pepper_has_a_surface_that_a_page_can_turn():
+    noise = np.random.default_rng(0).random((90, 90, 90)) < 0.5
+    surface = surface_of(noise, ~noise, (1.0, 1.0, 1.0))
+    # 10 voxels on a side: at most six faces to each of 12^3, corners that 16 bits can number.
+    assert len(surface.faces) <= 14_000
+    assert len(surface.points) < 65_536
+    assert len(planes(noise, ~noise, (1.0, 1.0, 1.0))) == 3
