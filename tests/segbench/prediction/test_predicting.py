@@ -182,6 +182,7 @@ def started(folder):
     return subprocess.Popen([sys.executable, "-c", WALK, str(folder)], stdout=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
     whole, _ = started(tmp_path / "whole").communicate(timeout=60)
     for moment in (0.9, 1.3, 1.6):
