@@ -7,7 +7,12 @@ import re
 import numpy as np
 import pytest
 
+from segbench.analysis import rules_of
 from segbench.cli import main
+from segbench.records import save_record
+from segbench.studies import StudyOptions, read_study
+from segbench.studies.reading import is_record
+from tests.segbench.made_up import record, table
 
 NASTY = "<script>alert(1)</script>"
 
@@ -186,3 +191,19 @@ def test_an_output_that_is_a_file_is_refused(files, capsys):
     assert analyze(files / "out", files / "scores.csv") == 1
     assert (files / "out").read_text() == "mine"
     assert "is a file" in capsys.readouterr().err
+
+
+def test_records_of_a_run_bring_their_models_and_patients(tmp_path):
+    """A model that has seen the dataset is not compared, and the page says why."""
+    scores = np.random.default_rng(0).beta(9, 1, (24, 3))
+    tables = {name: table(scores[:, k]) for k, name in enumerate(("one", "two", "cheat"))}
+    patients = {f"case_{i:03d}": f"p{i // 2}" for i in range(24)}
+    path = save_record(record(tables, levels={"cheat": "labels"}, clusters=patients), tmp_path / "run.json")
+    assert is_record(path)
+    assert not is_record(tmp_path / "nowhere.json")
+    inputs, models = read_study(StudyOptions({"run": path}), rules_of())
+    assert inputs[0].scored.models == tuple(models) == ("one", "two")
+    assert inputs[0].scored.cluster == patients
+    assert any(finding.startswith("cheat is not ranked: trained on") for finding in inputs[0].findings)
+    assert analyze(tmp_path / "out", path) == 0
+    assert (tmp_path / "out" / "tables" / "boards-dice.csv").exists()
