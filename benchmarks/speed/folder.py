@@ -1,6 +1,6 @@
 """Speed on a folder: 20 KiTS-size cases, reading included, ours against a plain loop of surface-distance.
 
-    python benchmarks/speed/folder.py [--cases 20] [--jobs 2]
+    python -m benchmarks.speed.folder [--cases 20] [--jobs 2]
 
 Both read the same .nii.gz files and give Dice, HD95 and NSD at 2 mm of kidney+masses, masses and tumour; ours gives all
 its usual metrics beside. The peer is the loop that people write (nibabel, one mask per region, surface-distance), over

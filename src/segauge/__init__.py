@@ -18,7 +18,7 @@ from segauge.labelmap import LabelMap, Mask
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 if TYPE_CHECKING:
-    from segauge.evaluation import Case, EvaluationResult, Verification, evaluate, verify
+    from segauge.evaluation import Case, EvaluationResult, Verification, evaluate, read_result, verify
     from segauge.geometry.distances import SurfaceDistances
     from segauge.geometry.engine import SlowEngineWarning
     from segauge.io import Reading, load_mask, load_rtstruct, read_labels
@@ -125,6 +125,7 @@ _LOADED_WHEN_ASKED = {
     "ranking_stability": "segauge.stats",
     "read_labels": "segauge.io",
     "read_metadata": "segauge.io.tables",
+    "read_result": "segauge.evaluation",
     "read_scores": "segauge.io.tables",
     "surface_metrics": "segauge.metrics.surface",
     "verify": "segauge.evaluation",
@@ -196,6 +197,7 @@ __all__ = [
     "ranking_stability",
     "read_labels",
     "read_metadata",
+    "read_result",
     "read_scores",
     "surface_metrics",
     "verify",

@@ -20,9 +20,9 @@ from segauge import Case, evaluate
 from segauge.errors import SegaugeError
 from segauge.io import journal as journals
 from segauge.io.journal import open_journal
-from tests.badinputs.catalog import CATALOG, frame_mask
+from tests.badinputs.catalog import CATALOG, SQUARE, frame_mask
 from tests.badinputs.datasets import box, write
-from tests.badinputs.files import even_positions, save, seg_dataset
+from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_series
 
 Scene = Callable[[Path, pytest.MonkeyPatch], str]
 
@@ -153,6 +153,17 @@ def segmentations_in_two_frames_of_reference(folder: Path, monkeypatch: pytest.M
     forced = evaluate(cases, any_frame_of_reference=True)
     assert forced.rows[0]["dice"] == 1.0
     return message_of(lambda: evaluate(cases, on_error="raise"))
+
+
+@bad_run(46, says=r"IrregularSeries: .*4 mm between slices 3 and 4.*allow_nonuniform=True")
+def contours_on_a_series_with_a_missing_slice(folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    write_series(folder / "ct", [place for k, place in enumerate(even_positions(6)) if k != 3])
+    save(rtstruct_dataset(folder / "rt.dcm", [("organ", [("CLOSED_PLANAR", SQUARE)])]), folder / "rt.dcm")
+    cases = [Case("a", folder / "rt.dcm", folder / "rt.dcm")]
+    allowed = evaluate(cases, structures=["organ"], allow_nonuniform=True)
+    assert allowed.rows[0]["dice"] == 1.0
+    assert "each slice from halfway to halfway" in " ".join(allowed.notes["a"])
+    return message_of(lambda: evaluate(cases, structures=["organ"], on_error="raise"))
 
 
 @pytest.mark.parametrize("bad", RUNS, ids=lambda bad: f"{bad.number}-{bad.name}")

@@ -162,6 +162,7 @@ def test_names_that_would_move_the_cursor(folders, capsys):
         ("pass threshold=0.5 to take it", "pass --threshold 0.5 to take it"),
         ('pass nan="background" to count', "pass --nan background to count"),
         ("resample='nearest' if, or trust_array=True to", "--resample nearest if, or --trust-array to"),
+        ('structures="all" measures each.', "--structures all measures each."),
         ("Pass frame= (from 0)", "Pass --frame (from 0)"),
         ("Say structures={'liver': 1}; a frame of x=3", "Say --structures liver=1; a frame of x=3"),
     ],

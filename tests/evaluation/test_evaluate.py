@@ -105,6 +105,7 @@ def test_all_labels_together_are_said_to_be_together():
     result = evaluate([Case("a", two_labels(), two_labels())])
     assert result.rows[0]["dice"] == 1.0
     assert any('structures="all" measures each' in note for note in result.notes["a"])
+    assert "1 ground truths hold several labels, such as that of 'a'" in result.warnings[0]
 
 
 def test_names_pair_labels_that_are_numbered_differently():
@@ -136,6 +137,29 @@ def test_structures_in_layers_of_their_own_and_across_layers():
     voxels = {name: int(mask.sum()) for name, mask in masks.items()}
     both = sum(voxels.values())
     assert [result.counts["a", name][0] for name in structures] == [voxels["liver"], both, both]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"nsd_tolerance": -1.0}, "a distance of 0 mm or more, got -1.0"),
+        ({"nsd_tolerance": {"a": 1.0}, "structures": {"a": 1, "b": 2}}, "no entry for 'b'"),
+        ({"hd": "both"}, "hd: expected 'directed' or 'pooled', got 'both'"),
+        ({"resample": "linear"}, "resample: expected None or 'nearest'"),
+        ({"nan": "drop"}, "nan: expected 'refuse' or 'background'"),
+        ({"threshold": float("nan")}, "threshold: expected a finite number"),
+        ({"detection_iou": 2.0}, "iou"),
+        ({"surface": "mesh"}, "mesh"),
+        ({"on_error": "ignore"}, "on_error: expected 'record' or 'raise'"),
+    ],
+)
+def test_what_would_fail_in_every_case_is_refused_before_the_first(options, message):
+    def cases():
+        pytest.fail("a case was taken")
+        yield
+
+    with pytest.raises(InvalidInput, match=message):
+        evaluate(cases(), **options)
 
 
 def test_names_need_a_file_that_has_names():

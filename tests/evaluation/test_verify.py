@@ -1,12 +1,16 @@
 """A result file is computed again, and whatever was changed in it is named."""
 
+import contextlib
 import json
+import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from segauge import Case, evaluate, verify
 from segauge.cli import main
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, SegaugeError
 from tests.evaluation.test_resume import make_cases
 
 
@@ -108,6 +112,48 @@ def test_files_that_are_no_results(tmp_path, text, message):
     (tmp_path / "r.json").write_text(text)
     with pytest.raises(InvalidInput, match=message):
         verify(tmp_path / "r.json")
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("executor", "tcp://elsewhere:8786", "an option that is not known here: 'executor'"),
+        ("cache", "somewhere", "an option that is not known here: 'cache'"),
+        ("structures", "secret.yaml", "names no structures, but 'secret.yaml'"),
+    ],
+)
+def test_a_file_cannot_choose_where_work_is_done_or_what_is_opened(made, option, value, message):
+    cases, path = made
+    edit(path, lambda data: data["protocol"]["options"].update({option: value}))
+    with pytest.raises(InvalidInput, match=message):
+        verify(path, cases)
+
+
+def test_predictions_that_number_their_labels_otherwise(tmp_path):
+    cases = make_cases(tmp_path, 2)
+    path = evaluate(cases, structures={"box": 1}, pred_structures={"box": 1}).to_json(tmp_path / "r.json")
+    assert verify(path, cases).is_confirmed
+
+
+WORDS = [b"0", b"-1", b"1e400", b"NaN", b"null", b"[]", b"{}", b'""', b"1e9", b"true", b"99999999999999999999"]
+
+
+def test_damaged_results_give_our_errors_only(made):
+    """Each number or text of a result replaced by something else, and bytes lost or changed."""
+    _, path = made
+    seed = path.read_bytes()
+    values = [match.span() for match in re.finditer(rb'(?<=: )("[^"]*"|[-\d.e]+)', seed)]
+
+    @settings(max_examples=40, deadline=None)
+    @given(st.integers(0, len(values) - 1), st.sampled_from(WORDS), st.integers(0, 3), st.integers(0, len(seed) - 9))
+    def run(which, word, cut, at):
+        start, end = values[which]
+        changed = seed[:start] + word + seed[end:]
+        path.write_bytes(changed[:at] + changed[at + cut :])
+        with contextlib.suppress(SegaugeError):
+            verify(path)
+
+    run()
 
 
 def test_the_command(made, capsys):

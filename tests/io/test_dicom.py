@@ -9,7 +9,7 @@ from pydicom.encaps import encapsulate
 from tests.badinputs.catalog import GRID, box, frame_mask
 from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_enhanced, write_series
 
-from segauge.errors import GridMismatch, MissingExtra, UnknownStructure, UnreadableFile
+from segauge.errors import GridMismatch, IrregularSeries, MissingExtra, UnknownStructure, UnreadableFile
 from segauge.grid import Grid
 from segauge.io import load_mask, load_rtstruct, read_labels
 from segauge.io.contours import fill
@@ -44,6 +44,52 @@ def test_an_enhanced_multi_frame_image_is_the_same_grid(tmp_path, as_file):
     drawn, other = (read_labels(tmp_path / "rt.dcm", reference=ref).labels for ref in (place, tmp_path / "ct"))
     assert drawn.layers[0].any()
     assert np.array_equal(drawn.layers[0], other.layers[0])
+
+
+def uneven_positions():
+    """Heights 0, 2, 4, 8, 10: the slice at 6 mm is missing."""
+    return [place for k, place in enumerate(even_positions(6)) if k != 3]
+
+
+def test_an_uneven_series_is_an_even_grid_only_when_asked_for(tmp_path):
+    folder = write_series(tmp_path / "ct", uneven_positions())
+    with pytest.raises(IrregularSeries, match="allow_nonuniform=True"):
+        read_series(folder)
+    series = read_series(folder, allow_nonuniform=True)
+    assert series.grid == read_series(write_series(tmp_path / "whole", even_positions(6))).grid
+    assert series.places == pytest.approx((0, 1, 2, 4, 5))
+    assert "2 to 4 mm apart" in series.notes[0]
+
+
+def test_a_tilted_series_is_a_sheared_grid_only_when_asked_for(tmp_path):
+    shift = 2 * np.tan(np.radians(10))
+    folder = write_series(tmp_path / "ct", [[0.0, shift * k, 2.0 * k] for k in range(5)])
+    series = read_series(folder, allow_nonuniform=True)
+    # LPS to RAS turns the first two axes round; the step has the height of the slices and their shift.
+    np.testing.assert_allclose(series.grid.affine[:3, 2], [0, -shift, 2.0], atol=1e-12)
+    assert "10 degrees off the normal" in series.notes[0]
+    jumping = write_series(tmp_path / "jump", [[0.0, 3.0 * (k == 2) + shift * k, 2.0 * k] for k in range(5)])
+    with pytest.raises(IrregularSeries, match="gantry tilt"):
+        read_series(jumping, allow_nonuniform=True)
+
+
+def test_contours_on_an_uneven_series_stand_for_the_space_around_their_slice(tmp_path):
+    """Slices at 0, 2, 4, 8, 10 mm: that at 4 mm reaches from 3 to 6, that at 8 mm from 6 to 9."""
+    write_series(tmp_path / "ct", uneven_positions())
+    square = [[-8.2, -17.8], [-6.4, -17.8], [-6.4, -14.5], [-8.2, -14.5]]
+    contours = {z: [("CLOSED_PLANAR", [[*point, 30.0 + z] for point in square])] for z in (2, 4, 8)}
+    regions = [(f"at {z}", contour) for z, contour in contours.items()]
+    save(rtstruct_dataset(tmp_path / "rt.dcm", regions), tmp_path / "rt.dcm")
+    with pytest.raises(IrregularSeries, match="not constant"):  # and not: no series found
+        read_labels(tmp_path / "rt.dcm")
+    found = read_labels(tmp_path / "rt.dcm", allow_nonuniform=True)
+    filled = {
+        name: np.flatnonzero(found.labels.mask(number).array.any(axis=(0, 1))).tolist()
+        for number, name in found.labels.names.items()
+    }
+    # The middle at 6 mm goes to the lower slice.
+    assert filled == {"at 2": [1], "at 4": [2, 3], "at 8": [4]}
+    assert "each slice from halfway to halfway" in found.notes[0]
 
 
 def test_slices_are_sorted_along_the_normal_not_by_name(tmp_path):

@@ -30,6 +30,7 @@ from tests.badinputs.files import (
     rtstruct_dataset,
     save,
     seg_dataset,
+    write_enhanced,
     write_series,
 )
 
@@ -183,8 +184,12 @@ def test_damaged_files_give_our_errors_only(name, tmp_path):
     run()
 
 
-def test_damaged_series_give_our_errors_only(tmp_path):
-    folder = write_series(tmp_path / "ct", even_positions(3))
+@pytest.mark.parametrize("kind", ["single slices", "enhanced"])
+def test_damaged_series_give_our_errors_only(tmp_path, kind):
+    if kind == "enhanced":
+        folder = write_enhanced(tmp_path / "ct" / "slice02.dcm", even_positions(3))
+    else:
+        folder = write_series(tmp_path / "ct", even_positions(3))
     read_series(folder)
     victim = folder / "slice02.dcm"
     seed = victim.read_bytes()
@@ -193,7 +198,8 @@ def test_damaged_series_give_our_errors_only(tmp_path):
     @given(st.lists(mutation, min_size=1, max_size=4))
     def run(mutations):
         victim.write_bytes(mutated(seed, mutations) or b"\0")
-        _survives(lambda: read_series(folder, limits=LIMITS))
+        for allowed in (False, True):
+            _survives(lambda: read_series(folder, allow_nonuniform=allowed, limits=LIMITS))  # noqa: B023 - called now
 
     run()
 

@@ -336,3 +336,17 @@ def test_options_are_checked(tmp_path):
         read_labels(tmp_path / "a.nii", nan="ignore")
     with pytest.raises(ValueError, match="threshold: expected"):
         read_labels(tmp_path / "a.nii", threshold=float("nan"))
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_long_stretches_of_background_and_what_lies_between_them(tmp_path, zipped):
+    """Pieces of a megabyte are read at a time; a foreground voxel at either end of one, and whole ones of nothing."""
+    array = np.zeros((128, 128, 300), dtype=np.uint8)
+    flat = array.reshape(-1, order="F")
+    places = np.array([0, (1 << 20) - 352 - 1, 1 << 20, 3 * (1 << 20) - 1, flat.size - 1])
+    flat[places] = [1, 2, 3, 4, 5]
+    array = flat.reshape(array.shape, order="F")
+    data = nifti_bytes(array)
+    path = tmp_path / ("a.nii.gz" if zipped else "a.nii")
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    assert np.array_equal(read_labels(path).labels.layers[0], array)

@@ -1,12 +1,15 @@
 """Each kind of failure is recognised on a phantom that has it, and not on one that has none."""
 
+import base64
+import io
+
 import numpy as np
 import pytest
 
 from segauge.evaluation import Case, evaluate
 from segauge.report.failures import FailureKind, diagnose
 from segauge.report.pairs import read_pair
-from segauge.report.slices import area, error_point, outline, planes
+from segauge.report.slices import area, error_point, grey_png, grey_values, outline, planes
 from segauge.report.surfaces import surface_of
 
 from .examples import balls
@@ -39,6 +42,13 @@ def test_a_shift_is_named_with_its_slices_and_direction(axis, words):
     found = kind_of(balls(centre=tuple(centre)), GT)
     assert found.kind is FailureKind.SHIFTED
     assert f"shifted by 6 slices (6 mm) {words}" in found.words
+
+
+def test_two_masks_without_a_common_voxel():
+    small, other = balls(centre=(10, 10, 10), radius=3), balls(centre=(10, 30, 10), radius=5)
+    found = kind_of(small, other)
+    assert found.kind is FailureKind.ELSEWHERE
+    assert "20 mm apart" in found.words
 
 
 def test_left_and_right_swapped():
@@ -80,7 +90,8 @@ def test_leak_into_a_neighbour_and_a_false_island():
 def test_too_small_too_large_and_neither():
     assert kind_of(balls(radius=7), GT).kind is FailureKind.TOO_SMALL
     assert kind_of(balls(radius=11), GT).kind is FailureKind.TOO_LARGE
-    assert kind_of(GT, GT).kind is FailureKind.OUTLINE
+    assert kind_of(np.roll(GT, 1, axis=0), GT).kind is FailureKind.OUTLINE
+    assert kind_of(GT, GT).kind is FailureKind.NONE
 
 
 def test_slices_go_through_the_largest_error():
@@ -103,6 +114,28 @@ def test_outlines_close_and_areas_fill():
     assert area(mask) == "M1 1h3v1h-3zM1 2h3v1h-3z"
 
 
+def test_greys_are_those_of_the_structure_not_of_the_air_beside_it():
+    image = np.full((20, 20, 20), -1000.0)
+    image[5:15] = 40.0
+    inside = np.zeros(image.shape, dtype=bool)
+    inside[8:12, 8:12, 8:12] = True
+    image[inside] = 100.0
+    grey = grey_values(image, inside)
+    # 100 is the middle; half a window is 15 % of 1040 (99 % of the values are 40 or less), so 40 lies 60 / 156 of it
+    # below, and air is black.
+    assert grey[10, 10, 10] == 127
+    assert grey[6, 0, 0] == int(255 * (1 - 60 / 156) / 2)
+    assert grey[0, 0, 0] == 0
+    assert not grey_values(np.full((2, 2, 2), np.nan), np.ones((2, 2, 2), dtype=bool)).any()
+
+
+def test_an_image_is_a_png_that_others_can_read():
+    pillow = pytest.importorskip("PIL.Image", reason="reads the PNG back")
+    grey = np.arange(12, dtype=np.uint8).reshape(3, 4) * 20
+    picture = pillow.open(io.BytesIO(base64.b64decode(grey_png(grey))))
+    np.testing.assert_array_equal(np.asarray(picture), grey)
+
+
 def test_two_dimensional_images_have_one_slice():
     mask = np.zeros((20, 30, 1), dtype=bool)
     mask[5:10, 5:12] = True
@@ -122,3 +155,12 @@ def test_the_surface_lies_where_the_mask_is():
     assert surface.distances.max() <= 4.5
     packed = surface.packed(4.0)
     assert set(packed) == {"points", "faces", "values", "palette"}
+
+
+def test_salt_and_pepper_has_a_surface_that_a_page_can_turn():
+    noise = np.random.default_rng(0).random((90, 90, 90)) < 0.5
+    surface = surface_of(noise, ~noise, (1.0, 1.0, 1.0))
+    # 10 voxels on a side: at most six faces to each of 12^3, corners that 16 bits can number.
+    assert len(surface.faces) <= 14_000
+    assert len(surface.points) < 65_536
+    assert len(planes(noise, ~noise, (1.0, 1.0, 1.0))) == 3

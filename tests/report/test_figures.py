@@ -168,6 +168,13 @@ def test_raincloud_draws_every_case_and_the_quartiles():
     assert (box["low"], box["high"]) == (0.1, 0.4)
 
 
+def test_no_density_is_drawn_beyond_the_axis():
+    chart = figures.raincloud([figures.Point("g", x, str(x)) for x in (1.0, 2.0, 2.5, 3.0, 9.0)], axis="HD95 in mm")
+    low, high = fitted([1.0, 9.0])
+    assert all(low <= row["value"] <= high for row in rows_of(chart, "top"))
+    assert rows_of(chart, "top")
+
+
 def test_the_density_keeps_its_mass_within_the_bounds():
     values = np.random.default_rng(0).beta(9, 1, 400)
     places, heights = density(values, (0.0, 1.0))

@@ -168,10 +168,11 @@ def test_a_report_of_a_hundred_cases_with_pictures_is_small(tmp_path):
 @pytest.mark.slow
 def test_a_thousand_cases_of_twenty_structures_in_time():
     found = synthetic(1000, [f"structure {i}" for i in range(20)])
-    start = time.perf_counter()
+    start = time.process_time()
     text = report_text(found)
-    # The promise is 20 s on a quiet machine with two cores; three times that tells a regression from a busy one.
-    assert time.perf_counter() - start < 60
+    # The promise is 20 s on a quiet machine (measured: 13 s). Here time of the processor, not of the clock, and twice
+    # as much of it: neighbours on the same core slow it down, too.
+    assert time.process_time() - start < 40
     assert len(text) < 20_000_000
 
 

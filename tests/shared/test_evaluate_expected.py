@@ -115,6 +115,17 @@ def test_dicom_objects_have_their_voxels(shared, row):
     assert result.rows[0]["gt_volume"] == pytest.approx(int(row["n_voxels"]) * voxel_ml(path), rel=ROUNDING)
 
 
+def test_a_segment_that_is_the_background_is_what_no_segment_holds(shared):
+    (row,) = [row for row in table_rows("dicom/expected_dicom.csv") if row["number"] == "0"]
+    path = shared / "data" / "dicom" / row["item"] / row["file"]
+    result = evaluate([Case("a", path, path)], structures="all", metrics=["dice"])
+    assert result.structures == ["Liver"]
+    columns, rows, slices = read_labels(path).labels.grid.shape
+    # Slices that the file leaves out are background as well, and are in no row of the table.
+    left_out = (slices - int(row["planes"])) * columns * rows
+    assert result.counts["a", "Liver"][3] == int(row["n_voxels"]) + left_out
+
+
 def dicom_masks():
     """Each row that comes with a mask of its own as NIfTI."""
     folder = shared_folder()

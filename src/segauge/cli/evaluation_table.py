@@ -49,7 +49,8 @@ def _cells(result: EvaluationResult) -> list[list[str]]:
         found = result.summary(name)
         first = found[shown[0]]
         values = [
-            str(found[key]).removesuffix(f" {units[key]}") + (f" n={found[key].n}" if found[key].n != first.n else "")
+            str(found[key]).removesuffix(f" {units[key]}")
+            + (f" n={found[key].n}" if 0 < found[key].n != first.n else "")
             for key in shown
         ]
         bad = {status: n for status, n in result.table.status_counts(name).items() if status.is_failure}

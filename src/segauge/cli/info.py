@@ -24,6 +24,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of masks, or a DICOM series")
     parser.add_argument("--reference", metavar="PATH", help="images or ground truth that give RTSTRUCT its grid")
     parser.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
+    parser.add_argument("--allow-nonuniform", action="store_true", help="tilted or unevenly spaced DICOM series, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object per file")
     parser.set_defaults(run=run)
 
@@ -33,7 +34,9 @@ def run(args: argparse.Namespace) -> int:
     failed = 0
     for path in args.files:
         try:
-            facts = describe(path, reference=args.reference, threshold=args.threshold)
+            facts = describe(
+                path, reference=args.reference, threshold=args.threshold, allow_nonuniform=args.allow_nonuniform
+            )
         except SegaugeError as error:
             if len(args.files) == 1:
                 raise

@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
     if args.pred is not None:
         pairs = find_pairs(args.pred, args.gt, layout=args.layout).pairs
         cases = [Case(pair.case_id, pair.pred, pair.gt) for pair in pairs]
-    found = verify(args.result, cases, jobs=args.jobs or os.cpu_count())
+    found = verify(args.result, cases, jobs=args.jobs or min(os.cpu_count() or 1, len(cases or ()) or 1))
     out = console()
     for discrepancy in found.discrepancies[:_SHOWN]:
         out.print(one_line(str(discrepancy)), markup=False)

@@ -6,10 +6,11 @@ import re
 
 #: Parameters that are flags of the commands; others stay as they are.
 _FLAGS = (
-    "any_frame_of_reference", "frame", "label", "max_voxels", "metrics", "nan", "reference", "resample",
-    "segment_number", "spacing", "threshold", "trust_array",
+    "allow_nonuniform", "any_frame_of_reference", "frame", "label", "max_voxels", "metrics", "nan", "reference",
+    "resample", "segment_number", "spacing", "threshold", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
+_ALL = ('structures="all"', "--structures all")
 _STRUCTURES = re.compile(r"\bstructures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
 
@@ -20,7 +21,7 @@ def as_flags(message: str) -> str:
         name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")
         return f"{name} {value}" if value and value != "True" else name
 
-    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message))
+    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message).replace(*_ALL))
 
 
 def counted(number: int, noun: str) -> str:

@@ -22,7 +22,7 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
 
     """
     structures, warnings = _structures(records, options)
-    warnings += _spacing_warnings(records)
+    warnings += _dataset_warnings(records)
     shape = (len(records), len(structures), len(options.metrics))
     values = np.full(shape, np.nan)
     status = np.empty(shape[:2], dtype=object)
@@ -88,14 +88,24 @@ def _spelling_warnings(names: Sequence[str]) -> list[str]:
     return [f"{len(twice)} structures are spelled in several ways, and measured apart: {shown}. Rename the files."]
 
 
-def _spacing_warnings(records: Mapping[str, Record]) -> list[str]:
-    assumed = [case for case, record in records.items() if record.get("spacing_assumed")]
-    if not assumed:
-        return []
-    return [
-        f"{len(assumed)} ground truths know no voxel edges, such as that of {assumed[0]!r}: 1 mm was assumed, so "
-        "distances are in voxels and volumes in 1000 voxels. Give the spacing in mm."
-    ]
+def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
+    """Say once what concerns many cases and would change what their numbers mean."""
+    assumed, together = (
+        [case for case, record in records.items() if record.get(fact)]
+        for fact in ("spacing_assumed", "labels_together")
+    )
+    warnings = []
+    if assumed:
+        warnings.append(
+            f"{len(assumed)} ground truths know no voxel edges, such as that of {assumed[0]!r}: 1 mm was assumed, so "
+            "distances are in voxels and volumes in 1000 voxels. Give the spacing in mm."
+        )
+    if together:
+        warnings.append(
+            f"{len(together)} ground truths hold several labels, such as that of {together[0]!r}: all of them were "
+            'taken together as foreground. structures="all" measures each.'
+        )
+    return warnings
 
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:

@@ -68,6 +68,7 @@ def evaluate(
     max_voxels: int = Limits().max_voxels,
     frame: int | None = None,
     nan: Literal["refuse", "background"] = "refuse",
+    allow_nonuniform: bool = False,
     policy: MissingPolicy = AUTO,
     jobs: int | None = None,
     executor: Any = None,
@@ -105,6 +106,7 @@ def evaluate(
         threshold: take probabilities of at least this value as foreground.
         max_voxels: largest image that is read.
         frame: which volume of a time series, from 0.
+        allow_nonuniform: fill contours also on a tilted series, or one whose slices are unevenly spaced.
         nan: "refuse" images with NaN or infinite voxels, or take these as "background".
         policy: what cases without a number count as in summaries.
         jobs: worker processes; 1 and in this process if not given.
@@ -122,7 +124,7 @@ def evaluate(
     options = ScoringOptions(
         spec_of(structures, label=label, ignore=ignore, pred_structures=pred_structures),
         _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, detection_iou, segment_number,
-        resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
+        resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan, allow_nonuniform,
     )  # fmt: skip
     with ExitStack() as stack:
         journal = None if cache is None else stack.enter_context(open_journal(cache))

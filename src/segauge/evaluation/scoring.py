@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from segauge.errors import GridMismatch, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
+from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
 from segauge.evaluation.cases import Case, Source
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.geometry.masks import tabulate
@@ -51,9 +52,35 @@ class ScoringOptions:
     max_voxels: int = Limits().max_voxels
     frame: int | None = None
     nan: Literal["refuse", "background"] = "refuse"
+    allow_nonuniform: bool = False
 
     def __post_init__(self) -> None:
-        DetectionRules(iou_threshold=self.detection_iou)  # says so here and now, not in every case, if it is no IoU
+        """Refuse what would fail in every case, once and before the first."""
+        DetectionRules(iou_threshold=self.detection_iou)
+        for name, known in (
+            ("hd", get_args(HdMode)),
+            ("resample", (None, "nearest")),
+            ("nan", ("refuse", "background")),
+        ):
+            if getattr(self, name) not in known:
+                choices = " or ".join(map(repr, known))
+                raise InvalidInput(f"{name}: expected {choices}, got {getattr(self, name)!r}.")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise InvalidInput(f"threshold: expected a finite number, got {self.threshold!r}.")
+        self._check_tolerances()
+
+    def _check_tolerances(self) -> None:
+        given = self.nsd_tolerance
+        for tolerance in given.values() if isinstance(given, Mapping) else (given,):
+            if not 0 <= tolerance < math.inf:
+                raise InvalidInput(f"nsd_tolerance: expected a distance of 0 mm or more, got {tolerance!r}.")
+        names = {"named": list(self.spec.parts), "foreground": ["foreground"]}.get(self.spec.mode, [])
+        lacking = [name for name in names if isinstance(given, Mapping) and name not in given]
+        if lacking:
+            raise InvalidInput(
+                f"nsd_tolerance has no entry for {', '.join(map(repr, lacking))}: give one for every structure, or one "
+                "number for all."
+            )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
@@ -75,6 +102,7 @@ class ScoringOptions:
             "max_voxels": self.max_voxels,
             "frame": self.frame,
             "nan": self.nan,
+            "allow_nonuniform": self.allow_nonuniform,
         }
 
 
@@ -97,6 +125,7 @@ class _Remarks:
 
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
+    labels_together: bool = False
 
 
 def score_case(job: CaseJob) -> Record:
@@ -168,6 +197,7 @@ def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelM
         threshold=options.threshold,
         frame=options.frame,
         nan=options.nan,
+        allow_nonuniform=options.allow_nonuniform,
         any_frame_of_reference=options.any_frame_of_reference,
         limits=Limits(max_voxels=options.max_voxels),
     )
@@ -203,6 +233,7 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
     ]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
+        remarks.labels_together = True
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
             'structures="all" measures each'
@@ -234,6 +265,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "reason": "",
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
+        "labels_together": remarks.labels_together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }

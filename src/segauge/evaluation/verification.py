@@ -15,6 +15,8 @@ from segauge.errors import InvalidInput, SegaugeError
 from segauge.evaluation.cases import Case
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import META_PREFIX, SCHEMA, EvaluationResult
+from segauge.evaluation.scoring import ScoringOptions
+from segauge.evaluation.structures import StructureSpec
 from segauge.io.tables.json_files import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.scores import MetricInfo, ScoreTable, Status
@@ -22,6 +24,12 @@ from segauge.stats.missing import MissingPolicy
 
 #: Numbers this close are the same: another processor or NumPy may round the last digits of a sum differently.
 _SAME = 1e-9
+
+#: A file may not ask for more work than this.
+_MOST_RESAMPLES = 1_000_000
+
+#: What a file may say of how it was measured.
+_OPTIONS = {*ScoringOptions(StructureSpec("all"), ()).to_dict(), "pred_structures"}
 
 #: Parts of a result file that follow from its rows.
 _DERIVED = ("n_cases", "summary", "structures", "subgroups")
@@ -69,10 +77,8 @@ def verify(
         InvalidInput: if the file is no such result, or names a case and structure twice.
 
     """
-    data = load_json(Path(path))
     name = Path(path).name
-    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
-        raise InvalidInput(f"{name}: expected a result that `segauge eval --json` wrote ({SCHEMA}).")
+    data = _loaded(path)
     try:
         stated = _rebuilt(data, name)
         compared = [_within_bounds(row, info) for row in stated.rows for info in stated.metrics]
@@ -82,10 +88,42 @@ def verify(
             compared += _against_images(data, stated, cases, jobs)
     except SegaugeError:
         raise
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
     wrong = tuple(one for one in compared if not _same(one.stated, one.found))
     return Verification(name, len(compared), wrong, cases is not None)
+
+
+def read_result(path: str | os.PathLike[str]) -> EvaluationResult:
+    """Return the result that `EvaluationResult.to_json` wrote, for tables, figures and reports; without voxel counts.
+
+    Raises:
+        InvalidInput: if the file is no such result.
+
+    """
+    name = Path(path).name
+    data = _loaded(path)
+    try:
+        found = _rebuilt(data, name)
+        reasons = {(str(row["case_id"]), str(row["structure"])): str(row["reason"]) for row in data["per_case"]}
+        return replace(
+            found,
+            table=replace(found.table, reasons={place: words for place, words in reasons.items() if words}),
+            notes={case: tuple(map(str, lines)) for case, lines in data.get("notes", {}).items()},
+            warnings=tuple(map(str, data.get("warnings", ()))),
+            protocol=data["protocol"],
+        )
+    except SegaugeError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
+
+
+def _loaded(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    data = load_json(Path(path))
+    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+        raise InvalidInput(f"{Path(path).name}: expected a result that `segauge eval --json` wrote ({SCHEMA}).")
+    return data
 
 
 def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
@@ -105,13 +143,16 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     if len(rows) != status.size:
         raise InvalidInput(f"{name}: has {len(rows)} rows, expected one for each of {status.size} cases x structures.")
     statistics = data["protocol"]["statistics"]
+    n_resamples = int(statistics["n_resamples"])
+    if not 1 <= n_resamples <= _MOST_RESAMPLES:
+        raise InvalidInput(f"{name}: says n_resamples {n_resamples}, expected 1 to {_MOST_RESAMPLES}.")
     table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, {})
     return EvaluationResult(
         table,
         metrics,
         metadata,
         confidence=float(statistics["confidence"]),
-        n_resamples=int(statistics["n_resamples"]),
+        n_resamples=n_resamples,
         seed=int(statistics["seed"]),
         policy=MissingPolicy(**statistics["policy"]),
     )
@@ -157,12 +198,9 @@ def _against_images(
     data: Mapping[str, Any], stated: EvaluationResult, cases: Iterable[Case], jobs: int | None
 ) -> Iterator[Discrepancy]:
     """Yield the scores and the hashes of the images, as they stand in the file and as they are measured now."""
-    options = dict(data["protocol"]["options"])
-    chosen, tolerance = options.pop("structures"), options.pop("nsd_tolerance_mm")
-    named = None if chosen == "foreground" else chosen
     files = data["protocol"]["files"]
     spaced = (replace(case, spacing=files.get(case.case_id, {}).get("spacing", case.spacing)) for case in cases)
-    again = evaluate(spaced, structures=named, nsd_tolerance=tolerance, jobs=jobs, **options)
+    again = evaluate(spaced, jobs=jobs, **_options(data["protocol"]["options"]))
     rows, now = ({(row["case_id"], row["structure"]): row for row in one.rows} for one in (stated, again))
     for case, structure in dict.fromkeys((*rows, *now)):
         one, other = rows.get((case, structure), {}), now.get((case, structure), {})
@@ -173,6 +211,21 @@ def _against_images(
         for side in ("pred", "gt"):
             found = hashes.get(case, {}).get(side, {}).get("sha256")
             yield Discrepancy(f"{case} / {side} / sha256", files[case][side]["sha256"], found)
+
+
+def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options of a file as arguments of evaluate: those that numbers depend on, and no others.
+
+    A file that comes from elsewhere must not choose where work is done or what is written.
+    """
+    unknown = [key for key in stated if key not in _OPTIONS]
+    if unknown:
+        raise InvalidInput(f"The result was made with an option that is not known here: {unknown[0]!r}.")
+    options = dict(stated)
+    chosen, tolerance = options.pop("structures"), options.pop("nsd_tolerance_mm")
+    if isinstance(chosen, str) and chosen not in ("foreground", "all"):
+        raise InvalidInput(f"The result names no structures, but {chosen!r}; expected names with their labels.")
+    return {**options, "structures": None if chosen == "foreground" else chosen, "nsd_tolerance": tolerance}
 
 
 def _same(one: object, other: object) -> bool:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from segauge.errors import IrregularSeries
 from segauge.grid import Grid
 from segauge.io.dicom_objects import dicom_kind
 from segauge.io.dicom_series import holds_series, read_series
@@ -32,6 +33,7 @@ def describe(
     *,
     reference: str | None = None,
     threshold: float | None = None,
+    allow_nonuniform: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> dict[str, Any]:
     """Return source, format, kind ("labels", "series", "contours"), grid, labels and notes of a file or folder.
@@ -41,12 +43,12 @@ def describe(
     """
     place = Path(path)
     if _is_series(place, limits):
-        series = read_series(place, limits=limits)
-        count = series.grid.shape[2]
+        series = read_series(place, allow_nonuniform=allow_nonuniform, limits=limits)
+        count = len(series.places) or series.grid.shape[2]
         what = f"DICOM series of {count} slices" if count > 1 else "DICOM image of one slice"
         return _facts(str(path), what, "series", series.grid, SpacingSource.HEADER, [], series.notes)
     if place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "rtstruct":
-        return _describe_contours(place, reference, limits)
+        return _describe_contours(place, reference, allow_nonuniform, limits)
     reading = read_labels(path, threshold=threshold, limits=limits)
     labels = [_label(reading.labels, number, count) for number, count in _counts(reading.labels).items()]
     return _facts(
@@ -61,13 +63,18 @@ def _is_series(place: Path, limits: Limits) -> bool:
     return place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "image"
 
 
-def _describe_contours(path: Path, reference: str | None, limits: Limits) -> dict[str, Any]:
+def _describe_contours(path: Path, reference: str | None, allow_nonuniform: bool, limits: Limits) -> dict[str, Any]:
     structures = read_structure_set(path, limits)
     what = f"RTSTRUCT with {len(structures.rois)} regions"
-    if not structures.rois or find_reference(path, reference, limits) is None:
-        note = "no image series found beside the file: give a reference to fill the contours"
+    note = "no image series found beside the file: give a reference to fill the contours"
+    found = None
+    try:
+        found = find_reference(path, reference, limits, allow_nonuniform=allow_nonuniform)
+    except IrregularSeries as error:
+        note = str(error)
+    if not structures.rois or found is None:
         return _facts(str(path), what, "contours", None, None, _regions(structures, {}, None), (note,))
-    reading = read_labels(path, reference=reference, limits=limits)
+    reading = read_labels(path, reference=reference, allow_nonuniform=allow_nonuniform, limits=limits)
     regions = _regions(structures, _counts(reading.labels), reading.labels.grid)
     return _facts(str(path), what, "contours", reading.labels.grid, reading.spacing_source, regions, reading.notes)
 

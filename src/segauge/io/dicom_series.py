@@ -37,13 +37,17 @@ _MAX_FILES = 100_000
 
 @dataclass(frozen=True)
 class Series:
-    """A series of slices as a grid, axes (column, row, slice), RAS mm, slices ascending along the normal."""
+    """A series of slices as a grid, axes (column, row, slice), RAS mm, slices ascending along the normal.
+
+    `places`: where the slices of an uneven series lie along the third axis, in voxels; empty for an even one.
+    """
 
     grid: Grid
     series_uid: str
     frame_of_reference: str
     files: tuple[Path, ...]
     notes: tuple[str, ...] = ()
+    places: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +62,22 @@ class _Slice:
     position: Vector
 
 
-def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits = DEFAULT_LIMITS) -> Series:
+def read_series(
+    folder: Path,
+    *,
+    series_uid: str | None = None,
+    allow_nonuniform: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
+) -> Series:
     """Read the grid of the image series in a folder: a file per slice, or an enhanced multi-frame file (or just that).
+
+    With `allow_nonuniform` a series whose slices are not evenly spaced gets an even grid as fine as its closest
+    slices, from the first slice to the last, and a tilted one a sheared grid; the notes say so.
 
     Raises:
         IrregularSeries: if the folder holds several series (and `series_uid` names none), a scout, slices of
-            different size or orientation, a tilted gantry, doubled or missing positions.
+            different size or orientation, doubled positions; without `allow_nonuniform` also for a tilted gantry and
+            missing positions.
 
     """
     slices, other = _slices_in(folder, series_uid, limits)
@@ -73,11 +87,11 @@ def read_series(folder: Path, *, series_uid: str | None = None, limits: Limits =
     _refuse_mixed(slices, folder)
     plane = slices[0].plane
     ordered = sorted(slices, key=lambda item: float(item.position @ plane.normal))
-    step, notes = _step(ordered, plane, folder)
-    check_dimensions((plane.columns, plane.rows, len(ordered)), str(folder), limits)
-    grid = plane.grid(ordered[0].position, step, len(ordered))
+    stack = _stack(ordered, plane, folder, allow_nonuniform=allow_nonuniform)
+    check_dimensions((plane.columns, plane.rows, stack.count), str(folder), limits)
+    grid = plane.grid(ordered[0].position, stack.step, stack.count)
     files = tuple(dict.fromkeys(item.path for item in ordered))
-    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, files, notes)
+    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, files, stack.notes, stack.places)
 
 
 def holds_series(folder: Path) -> bool:
@@ -190,24 +204,61 @@ def _usual(slices: Sequence[_Slice]) -> Plane:
     )
 
 
-def _step(ordered: Sequence[_Slice], plane: Plane, folder: Path) -> tuple[Vector, tuple[str, ...]]:
-    """Return the vector from slice to slice, refusing tilt, doubles and gaps."""
+@dataclass(frozen=True, eq=False)
+class _Stack:
+    """How slices make a grid: the vector from slice to slice, their number, and where uneven ones lie."""
+
+    step: Vector
+    count: int
+    notes: tuple[str, ...] = ()
+    places: tuple[float, ...] = ()
+
+
+def _stack(ordered: Sequence[_Slice], plane: Plane, folder: Path, *, allow_nonuniform: bool) -> _Stack:
+    """Return the stack of the slices, refusing doubles, and tilt and gaps unless they are allowed."""
     if len(ordered) == 1:
         stated = ordered[0].stated_distance
         if stated is None or not 0 < abs(stated) < 1e6:
             raise IrregularSeries(f"{folder}: holds one slice without a thickness, so its voxels have no height.")
-        return plane.normal * abs(stated), (f"one slice only; its height {abs(stated):g} mm is its stated thickness",)
+        note = f"one slice only; its height {abs(stated):g} mm is its stated thickness"
+        return _Stack(plane.normal * abs(stated), 1, (note,))
     positions = np.array([item.position for item in ordered])
     heights = positions @ plane.normal
     _refuse_doubles(heights, ordered, folder)
     tilt = tilt_degrees(positions, plane.normal)
+    notes: tuple[str, ...] = ()
     if tilt > TILT_DEGREES:
-        raise IrregularSeries(
-            f"{folder}: the slices are shifted against each other, {tilt:.3g} degrees off the normal (gantry tilt). "
-            "Correct the tilt by resampling the series first."
-        )
-    _refuse_gaps(heights, ordered, folder)
-    return (positions[-1] - positions[0]) / (len(ordered) - 1), ()
+        words = f"the slices are shifted against each other, {tilt:.3g} degrees off the normal (gantry tilt)"
+        if not allow_nonuniform or not _lie_on_a_line(positions, heights):
+            raise IrregularSeries(
+                f"{folder}: {words}. Correct the tilt by resampling the series first"
+                + (", or pass allow_nonuniform=True to take it as a sheared grid." if not allow_nonuniform else ".")
+            )
+        notes = (f"{words}; taken as a sheared grid",)
+    if not _are_even(heights):
+        if not allow_nonuniform:
+            _refuse_gaps(heights, ordered, folder)
+        return _uneven(positions, heights, notes)
+    return _Stack((positions[-1] - positions[0]) / (len(ordered) - 1), len(ordered), notes)
+
+
+def _uneven(positions: Any, heights: Any, notes: tuple[str, ...]) -> _Stack:
+    """Return an even stack as fine as the closest slices, and where the slices lie in it."""
+    gaps, span = np.diff(heights), float(heights[-1] - heights[0])
+    steps = round(span / float(gaps.min()))
+    places = tuple(((heights - heights[0]) * (steps / span)).tolist())
+    note = (
+        f"the slices lie {gaps.min():.4g} to {gaps.max():.4g} mm apart; taken on an even grid of {span / steps:.4g} "
+        "mm, each slice from halfway to halfway of its neighbours"
+    )
+    return _Stack((positions[-1] - positions[0]) / steps, steps + 1, (*notes, note), places)
+
+
+def _lie_on_a_line(positions: Any, heights: Any) -> bool:
+    """Say whether the first pixels of all slices lie on one line, as those of a tilted gantry do."""
+    share = ((heights - heights[0]) / (heights[-1] - heights[0]))[:, None]
+    off = positions - (positions[0] + share * (positions[-1] - positions[0]))
+    return bool(np.abs(off).max() <= OFF_PLACE * float(np.median(np.diff(heights))))
 
 
 def _refuse_doubles(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
@@ -221,17 +272,22 @@ def _refuse_doubles(heights: Any, ordered: Sequence[_Slice], folder: Path) -> No
         )
 
 
-def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
+def _are_even(heights: Any) -> bool:
     gaps = np.diff(heights)
     usual = float(np.median(gaps))
     even = np.linspace(heights[0], heights[-1], len(heights))
-    if np.abs(heights - even).max() <= OFF_PLACE * usual and np.abs(gaps - usual).max() <= 0.25 * usual:
-        return
+    return bool(np.abs(heights - even).max() <= OFF_PLACE * usual and np.abs(gaps - usual).max() <= 0.25 * usual)
+
+
+def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
+    gaps = np.diff(heights)
+    usual = float(np.median(gaps))
     wide = np.flatnonzero(np.abs(gaps - usual) > OFF_PLACE * usual)
     places = [f"{gaps[k]:.4g} mm between slices {k + 1} and {k + 2} ({ordered[k].name})" for k in wide[:3]]
     raise IrregularSeries(
         f"{folder}: the slice distance is not constant, usually {usual:.4g} mm but {'; '.join(places)}"
-        f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies; complete the series first."
+        f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies: complete the series, or "
+        "pass allow_nonuniform=True to let each slice stand for the space around it."
     )
 
 

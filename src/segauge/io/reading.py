@@ -37,11 +37,17 @@ class Reading:
 
 @dataclass(frozen=True)
 class ReferenceGrid:
-    """The grid that contours are filled on, its frame of reference, and whether it is their own image series."""
+    """The grid that contours are filled on, its frame of reference, and whether it is their own image series.
+
+    `slices`: where the images of an uneven series lie along the third axis, in voxels of the grid, ascending; empty
+    for a series whose every slice is a slice of the grid.
+    """
 
     grid: Grid
     frame_of_reference: str = ""
     is_series: bool = False
+    slices: tuple[float, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

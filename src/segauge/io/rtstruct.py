@@ -166,12 +166,13 @@ def fill_regions(
         raise InvalidInput(f"{structures.source}: contours are filled on a 3-D grid, got a {grid.ndim}-D one.")
     if not rois:
         raise UnreadableFile(f"{structures.source}: holds no regions of interest.")
-    notes: list[str] = []
+    notes: list[str] = list(reference.notes)
     repeated = sorted(name for name, count in Counter(roi.name for roi in rois).items() if count > 1)
     if repeated:
         notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
     slab_mm = 0.0 if reference.is_series else _plane_distance(structures.rois)
-    filled = ((roi.number, list(_blocks(roi, grid, slab_mm, notes))) for roi in rois)
+    slices = np.array(reference.slices)
+    filled = ((roi.number, list(_blocks(roi, grid, slab_mm, slices, notes))) for roi in rois)
     largest = max(roi.number for roi in rois)
     if min(roi.number for roi in rois) < 1:
         raise UnreadableFile(f"{structures.source}: region numbers start at 1. Export it again.")
@@ -212,7 +213,7 @@ def _normal(points: Points) -> Points:
     return normal / (float(np.linalg.norm(normal)) or 1.0)
 
 
-def _blocks(roi: Roi, grid: Grid, slab_mm: float, notes: list[str]) -> Iterator[Block]:
+def _blocks(roi: Roi, grid: Grid, slab_mm: float, slices: Points, notes: list[str]) -> Iterator[Block]:
     """Yield the filled slices of one region."""
     who = f"region {roi.number} ({roi.name})"
     usable = _usable(roi, who, notes)
@@ -228,7 +229,8 @@ def _blocks(roi: Roi, grid: Grid, slab_mm: float, notes: list[str]) -> Iterator[
     if len(flat) < len(indexed):
         notes.append(f"{who}: {len(indexed) - len(flat)} contours do not lie in a plane of the grid; they were dropped")
     if flat:
-        yield from _fill_planes(flat, axis, grid, slab_mm / grid.spacing[axis], who, notes)
+        owners = slices if axis == 2 else slices[:0]
+        yield from _fill_planes(flat, axis, grid, slab_mm / grid.spacing[axis], owners, who, notes)
 
 
 def _usable(roi: Roi, who: str, notes: list[str]) -> list[Contour]:
@@ -258,13 +260,14 @@ def _slice_axis(indexed: Sequence[Points], who: str, notes: list[str]) -> int | 
 
 
 def _fill_planes(
-    flat: Sequence[Points], axis: int, grid: Grid, slab: float, who: str, notes: list[str]
+    flat: Sequence[Points], axis: int, grid: Grid, slab: float, owners: Points, who: str, notes: list[str]
 ) -> Iterator[Block]:
     """Give each slice the contour plane nearest to it, within half a slice or half a slab, and fill it.
 
     On the images they were drawn on, contours fill their own slice and nothing else. On a finer grid a plane stands
     for the slab around it, as thick as those slices were (`slab`, in slices of this grid); on a coarser one the
-    nearest plane is taken. A slice further from any plane than that stays empty.
+    nearest plane is taken. A slice further from any plane than that stays empty. Where the images are unevenly spaced
+    (`owners`, their places), a plane fills all that is nearer to its own image than to any other.
     """
     heights = np.array([float(points[:, axis].mean()) for points in flat])
     order = np.argsort(heights, kind="stable")
@@ -279,8 +282,9 @@ def _fill_planes(
     beyond = sum(bool(np.any((p[:, in_plane] < -0.5) | (p[:, in_plane] > np.subtract(size, 0.5)))) for p in flat)
     if beyond:
         notes.append(f"{who}: {beyond} contours reach beyond the image; only their part inside was filled")
-    used = _nearest_planes(planes, reach, grid.shape[axis])
-    _note_planes(planes, used, grid.spacing[axis], grid.shape[axis], who, notes)
+    count = grid.shape[axis]
+    used = _owned_slices(planes, owners, count) if owners.size else _nearest_planes(planes, reach, count)
+    _note_planes(planes, used, grid.spacing[axis], count, who, notes)
     for plane, slices in used.items():
         area = fill([points[:, in_plane] for k, points in enumerate(flat) if plane_of[k] == plane], size)
         spans = [slice(start, start + n) for start, n in zip(area.start, area.mask.shape, strict=True)]
@@ -302,6 +306,15 @@ def _nearest_planes(planes: Points, reach: float, count: int) -> dict[int, list[
         if -reach - slack <= index - planes[nearest] < reach - slack:
             used.setdefault(nearest, []).append(index)
     return used
+
+
+def _owned_slices(planes: Points, owners: Points, count: int) -> dict[int, list[int]]:
+    """Return for each plane the slices it fills: those nearer to its image than to any other, ties to the lower one."""
+    middles = (owners[1:] + owners[:-1]) / 2
+    image_of = np.searchsorted(middles, np.arange(count))
+    own = np.searchsorted(middles, planes)
+    inside = (planes > -0.5) & (planes < count - 0.5)
+    return {k: np.flatnonzero(image_of == own[k]).tolist() for k in range(len(planes)) if inside[k]}
 
 
 def _note_planes(

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput, UnknownStructure, UnreadableFile
+from segauge.errors import InvalidInput, IrregularSeries, UnknownStructure, UnreadableFile
 from segauge.grid import Grid, normalize_spacing
 from segauge.io.arrays import reading_of_array
 from segauge.io.dicom_objects import dicom_kind
@@ -43,6 +43,7 @@ def read_labels(
     frame: int | None = None,
     nan: Literal["refuse", "background"] = "refuse",
     any_frame_of_reference: bool = False,
+    allow_nonuniform: bool = False,
     array_key: str | None = None,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Reading:
@@ -52,7 +53,8 @@ def read_labels(
     `reference` gives the grid for RTSTRUCT: a folder with the image series, a file, a label map or a grid; by
     default the referenced series is looked for beside the file. `threshold` makes a mask of a probability map
     (FRACTIONAL DICOM: 0.5 by default). `frame` chooses a volume of a time series. `nan="background"` takes NaN
-    voxels as background. `array_key` names the array of an .npz file.
+    voxels as background. `allow_nonuniform` fills contours also on a series whose slices are unevenly spaced, each
+    slice from halfway to halfway of its neighbours, or tilted. `array_key` names the array of an .npz file.
 
     Raises:
         UnreadableFile: if the source cannot be read; the message says why and what to do.
@@ -81,7 +83,7 @@ def read_labels(
         return _read_folder(path, options)
     entry = identify(path)
     if entry.key == "dicom" and dicom_kind(path, limits) == "rtstruct":
-        found = find_reference(path, reference, limits)
+        found = find_reference(path, reference, limits, allow_nonuniform=allow_nonuniform)
         if found is not None:
             options = replace(options, reference=found)
     return entry.read(path, options)
@@ -169,7 +171,9 @@ def _read_folder(folder: Path, options: ReadOptions) -> Reading:
     return read_mask_folder(folder, options)
 
 
-def find_reference(path: Path, reference: Reference | None, limits: Limits) -> ReferenceGrid | None:
+def find_reference(
+    path: Path, reference: Reference | None, limits: Limits, *, allow_nonuniform: bool = False
+) -> ReferenceGrid | None:
     """Return the grid that the contours of an RTSTRUCT file are to be filled on.
 
     None if `reference` is None and the referenced series is not beside the file.
@@ -180,11 +184,11 @@ def find_reference(path: Path, reference: Reference | None, limits: Limits) -> R
         return _grid_in_space(reference)
     series_uids = referenced_series(path, limits)
     if reference is None:
-        series = _series_beside(path, series_uids, limits)
+        series = _series_beside(path, series_uids, limits, allow_nonuniform=allow_nonuniform)
         return None if series is None else _series_grid(series)
     place = _path(reference)
     if holds_series(place) if place.is_dir() else _is_image(place, limits):
-        return _series_grid(_series_for(series_uids, place, limits))
+        return _series_grid(_series_for(series_uids, place, limits, allow_nonuniform=allow_nonuniform))
     return _grid_in_space(read_labels(place, limits=limits).labels)
 
 
@@ -194,7 +198,9 @@ def _is_image(path: Path, limits: Limits) -> bool:
 
 
 def _series_grid(series: Series) -> ReferenceGrid:
-    return ReferenceGrid(series.grid, series.frame_of_reference, is_series=True)
+    return ReferenceGrid(
+        series.grid, series.frame_of_reference, is_series=True, slices=series.places, notes=series.notes
+    )
 
 
 def _grid_in_space(labels: LabelMap) -> ReferenceGrid:
@@ -203,26 +209,40 @@ def _grid_in_space(labels: LabelMap) -> ReferenceGrid:
     return ReferenceGrid(labels.grid, labels.frame_of_reference)
 
 
-def _series_for(series_uids: tuple[str, ...], folder: Path, limits: Limits) -> Series:
+def _series_for(
+    series_uids: tuple[str, ...], folder: Path, limits: Limits, *, allow_nonuniform: bool = False
+) -> Series:
     """Return the series in a folder; where there are several, the one that the contours refer to."""
     try:
-        return read_series(folder, limits=limits)
+        return read_series(folder, allow_nonuniform=allow_nonuniform, limits=limits)
     except UnreadableFile:
         for uid in series_uids:
             try:
-                return read_series(folder, series_uid=uid, limits=limits)
+                return read_series(folder, series_uid=uid, allow_nonuniform=allow_nonuniform, limits=limits)
             except UnreadableFile:
                 continue
         raise
 
 
-def _series_beside(path: Path, series_uids: tuple[str, ...], limits: Limits) -> Series | None:
-    """Look for the referenced series in the file's folder and the folders in it."""
+def _series_beside(
+    path: Path, series_uids: tuple[str, ...], limits: Limits, *, allow_nonuniform: bool
+) -> Series | None:
+    """Look for the referenced series in the file's folder and the folders in it.
+
+    Raises:
+        IrregularSeries: if it is there, but makes no grid; nobody is helped by being told that there is none.
+
+    """
     folders = [path.parent, *(entry for entry in list_folder(path.parent) if entry.is_dir())]
+    irregular = None
     for folder in folders:
         for uid in series_uids:
             try:
-                return read_series(folder, series_uid=uid, limits=limits)
+                return read_series(folder, series_uid=uid, allow_nonuniform=allow_nonuniform, limits=limits)
+            except IrregularSeries as error:
+                irregular = irregular or error
             except UnreadableFile:
                 continue
+    if irregular is not None:
+        raise irregular
     return None

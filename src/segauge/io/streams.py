@@ -18,7 +18,8 @@ from segauge.io.limits import Limits
 
 GZIP_MAGIC = b"\x1f\x8b"
 BZIP2_MAGIC = b"BZh"
-_PIECE = 1 << 20
+#: Bytes that are read and inflated at a time.
+PIECE = 1 << 20
 
 
 class ByteStream(Protocol):
@@ -80,7 +81,7 @@ def read_exactly(stream: ByteStream, size: int, source: str, what: str) -> bytes
 def pieces(stream: ByteStream, size: int) -> Iterator[bytes]:
     """Yield the next `size` bytes in pieces of at most 1 MiB, fewer if the stream ends."""
     while size > 0:
-        piece = stream.read(min(size, _PIECE))
+        piece = stream.read(min(size, PIECE))
         if not piece:
             return
         size -= len(piece)
@@ -144,13 +145,13 @@ class InflatingStream:
         self._pending = b""
         if data or not getattr(self._member, "needs_input", True):
             return data, False
-        data = self._file.read(_PIECE // 4)
+        data = self._file.read(PIECE // 4)
         return data, not data
 
     def _start_next_member(self) -> None:
         rest: bytes = self._member.unused_data
         if len(rest) < 4:  # a signature may lie across two pieces
-            rest += self._file.read(_PIECE // 4)
+            rest += self._file.read(PIECE // 4)
         magic = {"gzip": GZIP_MAGIC, "bzip2": BZIP2_MAGIC}.get(self._encoding)
         if magic is not None and rest.startswith(magic):
             self._member = self._new_member()
@@ -163,7 +164,7 @@ class InflatingStream:
     def finish(self, limits: Limits) -> None:
         """Read on to the end, so that the checksum is verified, and refuse more surplus than the limits allow."""
         surplus = 0
-        while piece := self.read(_PIECE):
+        while piece := self.read(PIECE):
             surplus += len(piece)
             if surplus > limits.max_surplus_bytes:
                 raise UnreadableFile(

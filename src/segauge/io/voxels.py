@@ -10,11 +10,14 @@ import numpy.typing as npt
 
 from segauge.errors import FileTooLarge, UnreadableFile
 from segauge.io.reading import ReadOptions
-from segauge.io.streams import ByteStream, pieces
+from segauge.io.streams import PIECE, ByteStream, pieces
 from segauge.labelmap import LabelArray
 
 #: Labels stored as floats may be off a whole number by this much (resampling and float16 leave such traces).
 ROUNDING = 1e-3
+
+#: A whole piece of background.
+_NOTHING = bytes(PIECE)
 
 _WIDTHS = (np.uint8, np.int16, np.int32, np.int64)
 
@@ -72,11 +75,13 @@ def labels_from_array(array: npt.NDArray[Any], source: str, options: ReadOptions
 
 
 def _read_integers(stream: ByteStream, count: int, dtype: np.dtype[Any], source: str) -> LabelArray:
-    values = np.empty(count, dtype=dtype)
+    # Most of a label map is background: pieces of zeros are not written, so their memory is never touched.
+    values = np.zeros(count, dtype=dtype)
     buffer = values.view(np.uint8).data
     filled = 0
     for piece in pieces(stream, len(buffer)):
-        buffer[filled : filled + len(piece)] = piece
+        if piece != _NOTHING:
+            buffer[filled : filled + len(piece)] = piece
         filled += len(piece)
     _check_complete(filled, len(buffer), source)
     if dtype.kind == "b":

@@ -24,6 +24,7 @@ class FailureKind(StrEnum):
     MISLABELLED = "labelled as another structure"
     MIRRORED = "mirrored"
     SHIFTED = "shifted by slices"
+    ELSEWHERE = "somewhere else"
     CUT = "cut off"
     CUT_AT_EDGE = "cut at the edge of the field of view"
     LEAK = "leak into a neighbour"
@@ -31,6 +32,7 @@ class FailureKind(StrEnum):
     TOO_SMALL = "too small"
     TOO_LARGE = "too large"
     OUTLINE = "outlines differ"
+    NONE = "no difference"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
         return _missed(pair, structure, gt, volume)
     if not gt.any():
         return _spurious(pair, structure, pred, volume)
+    if np.array_equal(pred, gt):
+        return Diagnosis(FailureKind.NONE, "both masks are the same voxel by voxel")
     mistaken = _mislabelled(pair, structure, pred) or _mirrored(pred, gt)
     if mistaken:
         return mistaken
@@ -75,6 +79,7 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
     near_pred, near_gt = pred[box], gt[box]
     return (
         _shifted(near_pred, near_gt, pair)
+        or _elsewhere(near_pred, near_gt, pair)
         or _cut(near_pred, near_gt, box, shape)
         or _leaked(pair, structure, pred, gt, volume)
         or _island(near_pred, near_gt, volume)
@@ -148,6 +153,15 @@ def _shifted(pred: Bools, gt: Bools, pair: CasePair) -> Diagnosis | None:
         f"shifted by {abs(step)} slices ({distance:.3g} mm) {way}; moved back it would overlap with a Dice of "
         f"{dice:.2f}",
     )
+
+
+def _elsewhere(pred: Bools, gt: Bools, pair: CasePair) -> Diagnosis | None:
+    """Look for two masks without a voxel in common; the distance is that of their centres."""
+    if (pred & gt).any():
+        return None
+    steps = (np.argwhere(pred).mean(axis=0) - np.argwhere(gt).mean(axis=0)) * np.array(pair.upright.spacing)
+    distance = float(np.linalg.norm(steps))
+    return Diagnosis(FailureKind.ELSEWHERE, f"no voxel in common; the centres are {distance:.3g} mm apart")
 
 
 def _cut(pred: Bools, gt: Bools, box: tuple[slice, slice, slice], shape: tuple[int, ...]) -> Diagnosis | None:

@@ -8,8 +8,12 @@ from typing import Any
 
 from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
-from segauge.metrics.detection import SizeBin, detection_scores
-from segauge.report.pairs import box_of, read_pair
+from segauge.geometry.distances import voxel_steps
+from segauge.measurement import LayerPairs
+from segauge.metrics.detection import SizeBin
+from segauge.metrics.matching import DetectionRules
+from segauge.metrics.parts import Options
+from segauge.report.pairs import read_pair
 from segauge.scores import Status
 
 #: Metrics that say that somebody asked for lesions.
@@ -85,11 +89,15 @@ def _count(
     pair = read_pair(case, options)
     if pair.gt.grid.ndim != 3:
         return
+    layers = LayerPairs(pair.pred, pair.gt, None)
+    how = Options(detection=DetectionRules(iou_threshold=options.get("detection_iou", 0.1)))
+    linear = voxel_steps(pair.gt.grid.affine)
     for j, name in enumerate(result.structures):
         status = None if row is None else result.table.status[row, j]
         if name not in pair.structures or status not in (Status.PRESENT, Status.MISSED):
             continue
-        pred, gt = pair.masks(name)
-        box = box_of(pred | gt)
-        scores = detection_scores(pred[box], gt[box], options.get("detection_iou", 0.1), spacing=pair.upright.spacing)
-        counted[name].append(scores.recall_by_size())
+        found = layers.parts_of(
+            pair.labels.pred[name], pair.labels.gt[name], options.get("ignore"), linear, how
+        ).lesions
+        if found is not None:
+            counted[name].append(found.recall_by_size())

@@ -106,7 +106,31 @@ def planes(
     either = pred | gt
     box = window_around(point, either, spacing) if either.any() else box_of(either)
     shown = [2] if gt.shape[2] == 1 else [2, 1, 0]
-    return [_plane(axis, point[axis], pred, gt, spacing, box, image, oriented) for axis in shown]
+    grey = None if image is None else grey_values(image[box], either[box])
+    if grey is None:
+        return [_plane(axis, point[axis], pred, gt, spacing, box, None, oriented) for axis in shown]
+    placed = np.zeros(gt.shape, dtype=np.uint8)
+    placed[box] = grey
+    return [_plane(axis, point[axis], pred, gt, spacing, box, placed, oriented) for axis in shown]
+
+
+def grey_values(image: npt.NDArray[Any], inside: Bools) -> npt.NDArray[np.uint8]:
+    """Return an image in 256 greys: around the middle value inside the masks, wide enough for what is beside them.
+
+    Half the window is four robust standard deviations of the values inside, but at least 15 % of the spread (first to
+    99th percentile) of all that is shown, so that air beside a body does not turn the body white. NaN is black.
+    """
+    values = np.asarray(image, dtype=np.float32)
+    known = np.isfinite(values)
+    if not known.any():
+        return np.zeros(values.shape, dtype=np.uint8)
+    own = values[inside & known] if (inside & known).any() else values[known]
+    middle = float(np.median(own))
+    spread = float(np.subtract(*np.percentile(values[known], [99.0, 1.0])))
+    half = max(4 * 1.4826 * float(np.median(np.abs(own - middle))), 0.15 * spread, 1e-6)
+    values = np.where(known, values, middle - half)
+    grey: npt.NDArray[np.uint8] = (255 * np.clip((values - middle + half) / (2 * half), 0, 1)).astype(np.uint8)
+    return grey
 
 
 def _plane(
@@ -116,7 +140,7 @@ def _plane(
     gt: Bools,
     spacing: tuple[float, float, float],
     box: tuple[slice, slice, slice],
-    image: npt.NDArray[Any] | None,
+    image: npt.NDArray[np.uint8] | None,
     oriented: bool,
 ) -> Plane:
     across, along = (other for other in range(3) if other != axis)
@@ -177,12 +201,8 @@ def _runs(mask: Bools) -> list[tuple[int, int, int]]:
     return list(zip(rows.tolist(), starts.tolist(), (ends - starts).tolist(), strict=True))
 
 
-def grey_png(pixels: npt.NDArray[Any]) -> str:
-    """Return a slice as a grey PNG in base64, from its first to its 99th percentile; NaN is black."""
-    values = np.nan_to_num(pixels.astype(np.float32), nan=float(np.nanmin(pixels)) if pixels.size else 0.0)
-    low, high = np.percentile(values, [1.0, 99.0])
-    scaled = np.clip((values - low) / max(float(high - low), 1e-6), 0.0, 1.0)
-    grey = (255.0 * scaled).astype(np.uint8)
+def grey_png(grey: npt.NDArray[np.uint8]) -> str:
+    """Return greys as a PNG in base64."""
     rows, columns = grey.shape
     raw = b"".join(b"\x00" + grey[i].tobytes() for i in range(rows))
     header = struct.pack(">IIBBBBB", columns, rows, 8, 0, 0, 0, 0)

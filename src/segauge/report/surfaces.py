@@ -11,8 +11,10 @@ import numpy.typing as npt
 
 from segauge.report.pairs import Bools, box_of
 
-#: Voxels of the longest side that the surface is made from; the view is a few hundred pixels wide.
-MOST_VOXELS = 34
+#: Voxels of the longest side that the surface is made from (the view is a few hundred pixels wide), and fewer where
+#: that gives more faces than a page can turn: salt and pepper has six to a voxel.
+MOST_VOXELS = (34, 24, 16, 10)
+MOST_FACES = 14_000
 SMOOTHING_STEPS = 6
 
 #: From no distance to the largest: a scale that is also a scale of brightness (after Crameri's batlow, simplified).
@@ -55,9 +57,12 @@ def surface_of(mask: Bools, other: Bools, spacing: tuple[float, float, float]) -
     Both are thinned to the same coarse grid first: the view shows where it differs, the numbers come from the metrics.
     """
     box = box_of(mask | other, (1, 1, 1))
-    factor = _factor(mask[box].shape, spacing)
-    edges: Floats = np.asarray(spacing, dtype=np.float64) * factor
-    points, faces = _mesh(_thinned(mask[box], factor), edges)
+    for voxels in MOST_VOXELS:
+        factor = _factor(mask[box].shape, spacing, voxels)
+        edges: Floats = np.asarray(spacing, dtype=np.float64) * factor
+        points, faces = _mesh(_thinned(mask[box], factor), edges)
+        if len(faces) <= MOST_FACES:
+            break
     if not other.any():
         return Surface(points, faces, np.zeros(len(points)))
     from scipy.spatial import cKDTree
@@ -67,10 +72,10 @@ def surface_of(mask: Bools, other: Bools, spacing: tuple[float, float, float]) -
     return Surface(points, faces, np.asarray(distances, dtype=np.float64))
 
 
-def _factor(shape: tuple[int, ...], spacing: tuple[float, float, float]) -> npt.NDArray[np.int64]:
+def _factor(shape: tuple[int, ...], spacing: tuple[float, float, float], voxels: int) -> npt.NDArray[np.int64]:
     """Return how many voxels make one coarse one along each axis, so that coarse ones are nearly cubes."""
     lengths = np.array(shape) * np.array(spacing)
-    edge = lengths.max() / MOST_VOXELS
+    edge = lengths.max() / voxels
     return np.asarray(np.maximum(1, np.round(edge / np.array(spacing))), dtype=np.int64)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.io.outputs import csv_text
-from segauge.report.html import packed, rounded
+from segauge.report.html import packed_column, rounded
 from segauge.report.tables import Column, TextTable
 from segbench.analysis.boards import Board
 from segbench.analysis.entries import COLUMNS, RegisteredModel
@@ -48,7 +48,9 @@ class StudyTable:
                 numbers = [rounded(float(cell)) if isinstance(cell, (int, float)) else None for cell in cells]
                 columns.append({"name": title, "number": True, "values": numbers})
             else:
-                columns.append(packed({"name": title, "values": ["" if cell is None else str(cell) for cell in cells]}))
+                columns.append(
+                    packed_column({"name": title, "values": ["" if cell is None else str(cell) for cell in cells]})
+                )
         return {"columns": columns, "rows": len(self.rows)}
 
 

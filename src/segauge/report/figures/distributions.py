@@ -101,7 +101,7 @@ def raincloud(
     domain = domain or fitted((point.value for point in kept), bounds)
     x = alt.X("value:Q", axis=value_axis(axis, grid=True), scale=value_scale(domain))
     layers = [
-        _cloud(members, y, x, bounds),
+        _cloud(members, y, x, bounds, domain),
         *_box_layers(members, y, x),
         _rain(members, y, x),
         _labels(members, y),
@@ -135,7 +135,13 @@ def density(values: Floats, bounds: tuple[float, float] | None = None, count: in
     return places, heights / heights.max()
 
 
-def _cloud(members: dict[str, list[Point]], y: Any, x: Any, bounds: tuple[float, float] | None) -> Any:
+def _cloud(
+    members: dict[str, list[Point]],
+    y: Any,
+    x: Any,
+    bounds: tuple[float, float] | None,
+    domain: tuple[float, float] | None,
+) -> Any:
     alt = altair_module()
     rows = []
     for i, found in enumerate(members.values()):
@@ -143,6 +149,7 @@ def _cloud(members: dict[str, list[Point]], y: Any, x: Any, bounds: tuple[float,
         rows += [
             {"row": i, "value": place, "y": i - 0.08, "top": i - 0.08 - 0.38 * height}
             for place, height in zip(places, heights, strict=True)
+            if domain is None or domain[0] <= place <= domain[1]
         ]
     return (
         chart_of(rows)

@@ -285,52 +285,59 @@ def critical_difference(
 
     """
     alt = altair_module()
-    order = sorted(mean_ranks, key=lambda name: mean_ranks[name])
-    low, high = math.floor(min(mean_ranks.values())), math.ceil(max(mean_ranks.values()))
-    high = max(high, low + 1)
+    low = math.floor(min(mean_ranks.values()))
+    high = max(math.ceil(max(mean_ranks.values())), low + 1)
     depth = 0.9 + 0.5 * len(ties)
-    half = (len(order) + 1) // 2
-    stems, texts, marks = [], [], []
-    for i, (name, label) in enumerate(zip(order, unique_labels(order), strict=True)):
-        left = i < half
-        y = depth + (i if left else len(order) - 1 - i)
-        rank = mean_ranks[name]
-        # Elbows: down from the axis, then out to the label.
-        stems += [{"id": name, "x": rank, "y": 0.0, "k": 0}, {"id": name, "x": rank, "y": y, "k": 1}]
-        stems.append({"id": name, "x": low if left else high, "y": y, "k": 2})
-        texts.append({"y": y, "left": left, "text": f"{label}  {rank:.2f}" if left else f"{rank:.2f}  {label}"})
-        marks.append({"x": rank, "y": 0.0, "label": f"{name}: mean rank {rank:.2f}"})
+    stems, texts, marks = _stems(mean_ranks, depth, (low, high))
     bars = [
-        {
-            "low": min(ranks) - 0.02,
-            "high": max(ranks) + 0.02,
-            "y": 0.6 + 0.5 * i,
-            "label": "not told apart: " + ", ".join(tie),
-        }
+        {"low": min(ranks) - 0.02, "high": max(ranks) + 0.02, "y": 0.6 + 0.5 * i, "label": _not_apart(tie)}
         for i, tie in enumerate(ties)
         if (ranks := [mean_ranks[name] for name in tie])
     ]
-    rows = half + depth
+    rows = (len(mean_ranks) + 1) // 2 + depth
     scale = alt.Scale(domain=[low, high], nice=False)
     ticks = list(range(low, high + 1))
     x = alt.X("x:Q", scale=scale, axis=alt.Axis(title=axis, orient="top", grid=False, values=ticks, format="d"))
-    y_channel = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[rows, 0], nice=False))
+    line = chart_of(stems).mark_line(color=_INK["quiet"], strokeWidth=1)
+    bar = chart_of(bars).mark_rule(strokeWidth=5, color=_INK["series 1"], strokeCap="round")
+    dot = chart_of(marks).mark_point(filled=True, size=36, color=_INK["ink"], opacity=1)
     layers = [
-        chart_of(stems)
-        .mark_line(color=_INK["quiet"], strokeWidth=1)
-        .encode(x=x, y=y_channel, detail="id:N", order="k:Q"),
-        chart_of(bars)
-        .mark_rule(strokeWidth=5, color=_INK["series 1"], strokeCap="round")
-        .encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y_channel, description="label:N"),
-        chart_of(marks)
-        .mark_point(filled=True, size=36, color=_INK["ink"], opacity=1)
-        .encode(x=x, y=y_channel, description="label:N"),
+        line.encode(x=x, y=y, detail="id:N", order="k:Q"),
+        bar.encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, description="label:N"),
+        dot.encode(x=x, y=y, description="label:N"),
         *(
             chart_of([row for row in texts if row["left"] is left])
             .mark_text(align="right" if left else "left", baseline="middle", fontSize=12, color=_INK["ink"])
-            .encode(x=alt.value(-8 if left else width + 8), y=y_channel, text="text:N")
+            .encode(x=alt.value(-8 if left else width + 8), y=y, text="text:N")
             for left in (True, False)
         ),
     ]
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=round(26 * rows))
     return chart.properties(title=title) if title else chart
+
+
+def _not_apart(names: Sequence[str]) -> str:
+    return f"not told apart: {', '.join(names)}"
+
+
+def _stems(
+    mean_ranks: Mapping[str, float], depth: float, ends: tuple[float, float]
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the elbows (down from the axis, then out to the label), the labels, and the dots on the axis.
+
+    The better half stands on the left, the others on the right, so that no two elbows cross.
+    """
+    order = sorted(mean_ranks, key=lambda name: mean_ranks[name])
+    half = (len(order) + 1) // 2
+    stems: list[dict[str, Any]] = []
+    texts: list[dict[str, Any]] = []
+    marks: list[dict[str, Any]] = []
+    for i, (name, label) in enumerate(zip(order, unique_labels(order), strict=True)):
+        left, rank = i < half, mean_ranks[name]
+        y = depth + (i if left else len(order) - 1 - i)
+        stems += [{"id": name, "x": rank, "y": 0.0, "k": 0}, {"id": name, "x": rank, "y": y, "k": 1}]
+        stems.append({"id": name, "x": ends[0] if left else ends[1], "y": y, "k": 2})
+        texts.append({"y": y, "left": left, "text": f"{label}  {rank:.2f}" if left else f"{rank:.2f}  {label}"})
+        marks.append({"x": rank, "y": 0.0, "label": f"{name}: mean rank {rank:.2f}"})
+    return stems, texts, marks
