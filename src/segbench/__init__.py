@@ -20,7 +20,7 @@ if TYPE_CHECKING:
         model_card,
     )
     from segbench.config import RunConfig, read_config
-    from segbench.leaderboard import Leaderboard, make_leaderboard
+    from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard
     from segbench.pipeline import run
     from segbench.planning import Plan, make_plan
     from segbench.records import RunRecord, load_record, save_record
@@ -31,7 +31,7 @@ _ROOMS = {
         "DatasetCard", "Exposure", "Lineage", "ModelCard", "dataset_card", "exposure", "known_lineage", "model_card",
     ),
     "config": ("RunConfig", "read_config"),
-    "leaderboard": ("Leaderboard", "make_leaderboard"),
+    "leaderboard": ("Leaderboard", "leaderboard_of", "make_leaderboard"),
     "pipeline": ("run",),
     "planning": ("Plan", "make_plan"),
     "records": ("RunRecord", "load_record", "save_record"),
@@ -51,6 +51,7 @@ __all__ = [
     "dataset_card",
     "exposure",
     "known_lineage",
+    "leaderboard_of",
     "load_record",
     "make_leaderboard",
     "make_plan",

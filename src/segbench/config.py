@@ -68,7 +68,8 @@ class RunConfig:
         n_resamples, seed: of all resampling.
         margin: per metric the difference that does not matter in practice.
         exposure_policy: who is ranked, a key of `EXPOSURE_POLICIES`.
-        failed: what a failed case counts as where a metric has no worst value, as in `segauge.MissingPolicy`.
+        failed: what a failed case counts as for a distance, which has no worst value: "last" (behind all others, the
+            default), the "diagonal" of its image, a "penalty", or "exclude" (left out, as segauge 0.2 did).
         penalty: of a failed case in mm, where `failed` is "penalty".
         spot_check_dice: a model whose mean Dice on a structure is below this is marked as suspect, with a diagnosis.
         title, preview, preview_label: what the page says about the run.
@@ -320,7 +321,7 @@ _READERS: dict[str, Callable[[_At, Any], Any]] = {
     "seed": _seed,
     "margin": _numbers,
     "exposure_policy": _one_of(*EXPOSURE_POLICIES),
-    "failed": _one_of("auto", "penalty", "last", "exclude"),
+    "failed": _one_of("auto", "diagonal", "penalty", "last", "exclude"),
     "penalty": _number,
     "spot_check_dice": _share,
     "title": _text,

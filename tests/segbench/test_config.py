@@ -6,6 +6,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segbench.config import RunConfig, read_config
+from segbench.pipeline import open_benchmark
 
 #: A config as users of the reference harness have it.
 REFERENCE = """
@@ -57,6 +58,15 @@ def test_a_config_of_the_reference_harness_loads_as_it_is(tmp_path):
     # It took the first ones of its list, and so does a config that lists its cases.
     assert found.selection == "first"
     assert found.cache_dir == Path("predictions/kits23")
+
+
+def test_the_models_of_a_reference_config_are_planned_and_judged(tmp_path):
+    path = tmp_path / "kits23.yaml"
+    path.write_text(REFERENCE.replace("results/", f"{tmp_path}/"))
+    plan = open_benchmark(read_config(path)).plan
+    assert plan.case_ids == tuple(f"case_{i:05d}" for i in range(5))
+    assert plan.ranked == ("TotalSegmentator", "MONAI wholeBody", "MOOSE")
+    assert [model.structures for model in plan.models] == [("kidney",)] * 4
 
 
 def test_what_goes_into_a_record_has_no_path():

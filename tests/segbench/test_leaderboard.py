@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 from segauge import ScoreTable, Status
+from segauge.errors import InvalidInput
 from segauge.stats import rank
-from segbench.leaderboard import make_leaderboard
+from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard
+from segbench.records import load_record, save_record
 from tests.segbench.made_up import record, table, three_models
 
 
@@ -181,3 +183,26 @@ def test_models_without_a_common_case_cannot_be_ranked_and_say_so():
     board = make_leaderboard(record(failed)).board("organ", "hd95")
     assert "no case that every model has" in board.sentence
     assert [s.estimate.n for s in board.standings] == [5, 6]
+
+
+def test_a_leaderboard_comes_back_from_its_record(tmp_path):
+    metrics = ("dice", "hd95")
+    values = np.random.default_rng(3).uniform(0.5, 0.9, (12, 2, 2))
+    missed = values.copy()
+    missed[0, 0] = [0.0, np.nan]
+    tables = {
+        "a": table(values, structures=("x", "y"), metrics=metrics),
+        "b": table(missed, structures=("x", "y"), metrics=metrics, missed=[(0, 0)]),
+        "c": table(values - 0.2, structures=("x", "y"), metrics=metrics),
+    }
+    made = record(tables, levels={"c": "images"})
+    board = make_leaderboard(made)
+    path = save_record(made.with_analysis(board.to_dict()), tmp_path / "run.json")
+    back = leaderboard_of(load_record(path))
+    assert back.to_dict() == board.to_dict()
+    assert back.boards == board.boards
+    assert back.averages == board.averages
+    with pytest.raises(InvalidInput, match="by the rules 'old'"):
+        Leaderboard.from_dict({**board.to_dict(), "rules": "old"})
+    other = load_record(path).with_analysis({"rules": "old"})
+    assert leaderboard_of(other).to_dict() == board.to_dict()

@@ -1,12 +1,14 @@
 """The whole walk on a dataset and models of somebody else: config, plan, predictions, scores, record, leaderboard."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from segauge.errors import InvalidInput
 from segbench.cli import main
 from segbench.config import RunConfig
+from segbench.leaderboard import make_leaderboard
 from segbench.pipeline import make_predictions, make_record, open_benchmark, run
 from segbench.records import load_record
 from segbench.verification import verify_scores, verify_statistics
@@ -89,6 +91,11 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
     assert (exact["estimate"]["n"], frail["estimate"]["n"]) == (2, 2)
     assert frail["estimate"]["value"] == 0.5
     assert frail["estimate"]["failed"] == {"prediction missing": 1}
+    # The grid is 20 x 18 x 16 voxels of 1.5 x 1 x 2 mm.
+    assert [case.diagonal_mm for case in record.cases] == [None, pytest.approx((30**2 + 18**2 + 32**2) ** 0.5)]
+    diagonal = replace(record, config={"resolved": {**record.settings, "failed": "diagonal"}})
+    distance = make_leaderboard(diagonal).board("organ", "hd95")["frail"].estimate
+    assert distance.value == pytest.approx((30**2 + 18**2 + 32**2) ** 0.5 / 2, abs=0.1)
     # Without a lesion in the ground truth of that case, there was nothing to fail on.
     lesion = {s["model"]: s for s in board["lesion", "dice"]["standings"]}
     assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 1
@@ -116,6 +123,14 @@ def test_a_structure_that_no_case_has_is_left_out_with_the_reason(third_party, t
     assert {"model": "", "structure": "never", "reason": "occurs in no ground truth of the chosen cases"} in list(
         record.exclusions
     )
+
+
+def test_where_no_case_has_any_structure_the_run_says_so(finished):
+    benchmark = open_benchmark(replace(finished, structures=("never",)))
+    cases = benchmark.dataset.cases(benchmark.plan.case_ids)
+    made = make_predictions(benchmark, cases, only_cached=True)
+    with pytest.raises(InvalidInput, match="No chosen case has any of the structures"):
+        make_record(benchmark, cases, made)
 
 
 def test_a_model_that_was_trained_on_the_dataset_is_shown_and_not_ranked(third_party, tmp_path):

@@ -11,6 +11,7 @@ from segauge.errors import InvalidInput
 from segbench.leaderboard import make_leaderboard
 from segbench.records import load_record, save_record
 from segbench.records.portability import portable
+from segbench.verification import verify_statistics
 from tests.segbench.made_up import record, table, three_models
 
 
@@ -84,6 +85,30 @@ def test_what_is_damaged_is_refused_by_name(tmp_path, change, words):
     with pytest.raises(InvalidInput, match=words) as caught:
         load_record(path)
     assert "run.json" in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("other", [[], "text", 3, {"x": [None]}, None])
+def test_no_key_of_a_record_may_hold_anything_else(tmp_path, other):
+    """Put something else into every place of the tree: it is refused in words, or read; nothing else may come out."""
+    path = save_record(with_gaps().with_analysis(make_leaderboard(with_gaps()).to_dict()), tmp_path / "run.json")
+    whole = json.loads(path.read_text())
+
+    def places(tree, way=()):
+        for key in tree if isinstance(tree, dict) else range(len(tree)):
+            yield (*way, key)
+            if isinstance(tree[key], (dict, list)) and len(way) < 4:
+                yield from places(tree[key], (*way, key))
+
+    for way in places(whole):
+        copy = json.loads(json.dumps(whole))
+        place = copy
+        for key in way[:-1]:
+            place = place[key]
+        place[way[-1]] = other
+        path.write_text(json.dumps(copy))
+        with suppress(InvalidInput):
+            verify_statistics(load_record(path))
 
 
 def test_a_value_that_json_cannot_hold_is_refused(tmp_path):

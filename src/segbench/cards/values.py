@@ -33,6 +33,20 @@ class Confidence(StrEnum):
     UNVERIFIED = "unverified"  #: said somewhere, seen nowhere: convicts nobody, but leaves the question open
 
 
+#: What a field of a card may hold, by its annotation.
+_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "str": ((str,), "a text"),
+    "bool": ((bool,), "true or false"),
+    "int | None": ((int, type(None)), "a whole number"),
+    "tuple[str, ...]": ((list, tuple), "a list of texts"),
+    "tuple[LineageEdge, ...] | None": ((list, tuple, type(None)), "a list of edges"),
+    "tuple[TrainingSet, ...] | None": ((list, tuple, type(None)), "a list of datasets"),
+    "Mapping[str, tuple[int, ...]]": ((Mapping,), "names and labels"),
+    "Mapping[str, str]": ((Mapping,), "names and texts"),
+    "Mapping[str, float]": ((Mapping,), "names and numbers"),
+}
+
+
 class _Card:
     """What cards and their parts have in common: plain values out, plain values in, and a way through pickle."""
 
@@ -44,9 +58,14 @@ class _Card:
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """Return the card that was written; a key that it does not have is an error with a suggestion."""
         known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-        for key in given:
+        if not isinstance(given, Mapping):
+            raise InvalidInput(f"{cls.__name__}: expected keys and values, got {given!r}.")
+        for key, value in given.items():
             if key not in known:
                 raise InvalidInput(f"{cls.__name__}: {unknown('key', str(key), known)}")
+            kinds, words = _KINDS.get(str(known[key].type), ((object,), ""))
+            if not isinstance(value, kinds) or (isinstance(value, bool) and not {bool, object} & set(kinds)):
+                raise InvalidInput(f"{cls.__name__}: {key} should be {words}, got {value!r}.")
         for key, f in known.items():
             if key not in given and f.default is MISSING and f.default_factory is MISSING:
                 raise InvalidInput(f"{cls.__name__}: expected the key {key!r}, which is not there.")

@@ -10,7 +10,7 @@ from importlib import import_module
 from segauge.errors import SegaugeError
 
 #: Modules of this package; each has `add_parser(subparsers)` for its commands, which set a default `run(args) -> int`.
-COMMANDS: tuple[str, ...] = ("analyze", "cards", "claim", "import_scores", "results", "run", "verify")
+COMMANDS: tuple[str, ...] = ("analyze", "cards", "claim", "import_scores", "overlap", "results", "run", "verify")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

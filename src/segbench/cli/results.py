@@ -10,7 +10,7 @@ from typing import Any
 
 from segauge.errors import MissingExtra
 from segbench.cli.printing import console, one_line, print_boards
-from segbench.leaderboard import Leaderboard, make_leaderboard
+from segbench.leaderboard import make_leaderboard
 from segbench.records import RunRecord, load_record, save_record
 from segbench.verification import verify_statistics
 
@@ -76,8 +76,7 @@ def print_statistics_check(record: RunRecord) -> int:
 
 def analysed(record: RunRecord) -> RunRecord:
     """Return a record with its analysis, computed where it has none."""
-    board: Leaderboard | None = make_leaderboard(record) if record.analysis is None else None
-    return record if board is None else record.with_analysis(board.to_dict())
+    return record if record.analysis is not None else record.with_analysis(make_leaderboard(record).to_dict())
 
 
 def render_pages(records: list[RunRecord], folder: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from segbench.cli.printing import console, one_line, print_boards, table
 from segbench.cli.results import render_pages
 from segbench.config import RunConfig, read_config
-from segbench.leaderboard import make_leaderboard
+from segbench.leaderboard import leaderboard_of
 from segbench.pipeline import fetch_cases, make_predictions, make_record, open_benchmark
 from segbench.planning import Plan
 from segbench.records import save_record
@@ -77,7 +77,7 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
     made = make_predictions(benchmark, cases, _progress(), only_cached=only_cached)
     record = make_record(benchmark, cases, made)
     save_record(record, config.results_path)
-    board = make_leaderboard(record)
+    board = leaderboard_of(record)
     print_boards(record, board, every=args.boards)
     console().print(f"written: {config.results_path}", markup=False)
     if args.render is not None:
@@ -127,7 +127,8 @@ def _print_plan(plan: Plan) -> None:
         )
         shown.add_row(*(escape(one_line(cell)) for cell in cells))
     out.print(shown)
-    for line in (*map(str, plan.exclusions), *plan.notes):
+    silent = [f"{model.name}: {model.exposure.caveat}" for model in plan.models if model.exposure.caveat]
+    for line in (*map(str, plan.exclusions), *silent, *plan.notes):
         out.print(one_line(line), markup=False)
     for gpu, name in ((False, "CPU"), (True, "GPU")):
         if any(model.needs_gpu == gpu for model in plan.models):

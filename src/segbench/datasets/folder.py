@@ -28,7 +28,8 @@ def folder(root: Path | None, options: Mapping[str, Any]) -> ListedDataset:
 
     Options: `called` (its name; that of the folder by default), `structures` (name -> label or labels; from
     dataset.json if there is one), `images` and `labels` (names of the two folders), `metadata` (a table with a row per
-    case), and the keys of a card: title, licence, citation, source, modality, lineage, cluster_column, show_images.
+    case, in that folder or anywhere), and the keys of a card: title, licence, citation, source, modality, lineage,
+    cluster_column, show_images, note.
     """
     texts = dict.fromkeys(("called", "images", "labels", "metadata", *_CARD), str)
     given = read_options("folder", options, **{**texts, "structures": dict, "lineage": list, "show_images": bool})
@@ -103,4 +104,8 @@ def _without_channel(name: str, gts: Mapping[str, Path]) -> str:
 
 
 def _metadata(root: Path, given: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-    return read_metadata(root / given["metadata"]) if "metadata" in given else {}
+    """Return the table of cases: in the dataset's folder, or where the config says."""
+    if "metadata" not in given:
+        return {}
+    inside = root / given["metadata"]
+    return read_metadata(inside if inside.is_file() else given["metadata"])

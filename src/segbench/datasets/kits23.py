@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from segauge.errors import InvalidInput
 from segauge.io.tables.json_files import load_json
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder
-from segbench.downloads import fetch
+from segbench.downloads import DownloadFailed, fetch
 from segbench.options import read_options
 from segbench.registry import DatasetCase, Progress
 
@@ -34,6 +35,11 @@ def kits23(root: Path | None, options: Mapping[str, Any]) -> ListedDataset:
     images, labels = given.get("images", IMAGES), given.get("labels", LABELS)
 
     def obtain(wanted: Sequence[DatasetCase], progress: Progress | None) -> None:
+        if all(case.image.is_file() and case.gt.is_file() for case in wanted):
+            return
+        # Without the table there are fewer facts about the patients, and that is all.
+        with contextlib.suppress(DownloadFailed):
+            fetch(f"{labels}/kits23.json", folder / "kits23.json", attempts=2)
         for case in wanted:
             fetch(
                 f"{images}/{case.case_id}.nii.gz", case.image, progress=progress, by_hand=_by_hand(folder, case.case_id)

@@ -51,6 +51,9 @@ class ListedDataset:
         wanted = self.cases(case_ids)
         if self.obtain is not None:
             self.obtain(wanted, progress)
+            # What was fetched may tell more about the cases.
+            self.__dict__.pop("_found", None)
+            wanted = self.cases(case_ids)
         for case in wanted:
             for path in (case.image, case.gt):
                 if not path.exists():

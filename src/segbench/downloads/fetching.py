@@ -26,6 +26,9 @@ from segbench.registry import Progress
 
 _PIECE = 1 << 20
 
+#: Seconds between two words on how far it is.
+_TELL_EVERY_S = 5.0
+
 #: Answers that may be another one in a moment.
 _PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -183,13 +186,14 @@ def _receive(wanted: _Wanted, answer: Any, have: int) -> None:
         file.seek(start)
         file.truncate()
         position = start
+        told = -_TELL_EVERY_S
         while piece := answer.read(_PIECE):
             position += len(piece)
             if end is not None and position > end:
                 raise wanted.failed(f"{end} bytes expected, and the server sends more: this is another file.")
             file.write(piece)
-            if wanted.progress is not None:
-                wanted.progress(wanted.target.name, position, end or 0)
+            if time.monotonic() >= told + _TELL_EVERY_S or position == end:
+                told = _tell(wanted, position, end)
     if end is not None and position < end:
         raise _CutOffError(f"{end} bytes announced, the connection ended after {position}")
     if end is None and not _can_tell_the_end(wanted, answer):
@@ -197,6 +201,13 @@ def _receive(wanted: _Wanted, answer: Any, have: int) -> None:
         raise wanted.failed(
             "the server does not say how long the file is, and no checksum is known: a cut could not be told."
         )
+
+
+def _tell(wanted: _Wanted, position: int, end: int | None) -> float:
+    """Tell how far it is, and return when that was."""
+    if wanted.progress is not None:
+        wanted.progress(wanted.target.name, position, end or 0)
+    return time.monotonic()
 
 
 def _announced(wanted: _Wanted, answer: Any, have: int) -> tuple[int, int | None]:

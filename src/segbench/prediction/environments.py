@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import platform
 import re
 import shlex
@@ -71,6 +72,11 @@ def make_environment(
             _build(folder, steps)
         packages = tuple(json.loads((folder / _MARK).read_text(encoding="utf-8"))["packages"])
     return Environment(_python_in(folder), key, packages)
+
+
+def environments_folder(cache_dir: Path) -> Path:
+    """Return where environments are kept: in SEGBENCH_ENVIRONMENTS, which benchmarks can share, or with the cache."""
+    return Path(os.environ.get("SEGBENCH_ENVIRONMENTS") or cache_dir / "environments")
 
 
 def is_made(requirements: Sequence[str], root: Path) -> bool:

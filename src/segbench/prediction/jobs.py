@@ -13,7 +13,8 @@ from segauge.errors import SegaugeError
 from segbench.locks import held
 from segbench.planning import Prediction
 from segbench.prediction.cache import SUFFIX, Entry
-from segbench.prediction.running import run_command
+from segbench.prediction.remote import RemoteAnswer
+from segbench.prediction.running import Ended, run_command
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Job:
 
     Attributes:
         model, case_id: whose it is.
-        argv: the command, which writes to `output`.
+        argv: the command, which reads `image` and writes to `output`.
         entry: where it is kept.
         facts: what the description in the cache says about it.
         gpu: whether it needs one.
@@ -33,6 +34,7 @@ class Job:
     model: str
     case_id: str
     argv: tuple[str, ...]
+    image: Path
     entry: Entry
     timeout_s: float | None = None
     memory_gb: float | None = None
@@ -40,6 +42,11 @@ class Job:
     facts: Mapping[str, Any] = field(default_factory=dict)
     gpu: bool = False
     only_cached: bool = False
+
+    @property
+    def output(self) -> Path:
+        """Where the command writes."""
+        return output_of(self.entry)
 
 
 def output_of(entry: Entry) -> Path:
@@ -63,13 +70,34 @@ def do(job: Job) -> Prediction:
             shutil.rmtree(job.entry.work, ignore_errors=True)
 
 
+def found(job: Job) -> Prediction | None:
+    """Return the prediction of a job if the cache has it."""
+    described = job.entry.found()
+    return None if described is None else _kept(job, described)
+
+
+def keep_answer(job: Job, answer: RemoteAnswer | BaseException) -> Prediction:
+    """Put what another machine predicted into the cache; what went wrong there is the failure."""
+    if isinstance(answer, BaseException):
+        return Prediction(job.model, job.case_id, failure=f"{type(answer).__name__}: {answer}")
+    with held(job.entry.lock):
+        shutil.rmtree(job.entry.work, ignore_errors=True)
+        job.entry.work.mkdir(parents=True)
+        try:
+            job.entry.log.write_bytes(answer.log)
+            if answer.output is not None:
+                job.output.write_bytes(answer.output)
+            return _judged(job, Ended(answer.seconds, answer.failure))
+        finally:
+            shutil.rmtree(job.entry.work, ignore_errors=True)
+
+
 def _kept(job: Job, described: Mapping[str, Any]) -> Prediction:
     return Prediction(job.model, job.case_id, str(job.entry.file), described["sha256"], seconds=described["seconds"])
 
 
 def _made(job: Job) -> Prediction:
     """Run the command and keep its output; return the failure if there is none that can be used."""
-    output = output_of(job.entry)
     ended = run_command(
         job.argv,
         job.entry.log,
@@ -78,10 +106,17 @@ def _made(job: Job) -> Prediction:
         variables=job.variables,
         folder=job.entry.work,
     )
-    failure = ended.failure or _unusable(output)
+    return _judged(job, ended)
+
+
+def _judged(job: Job, ended: Ended) -> Prediction:
+    """Return the prediction that a command left, or its failure."""
+    failure = ended.failure or _unusable(job.output)
     if failure:
         return Prediction(job.model, job.case_id, failure=_without_paths(failure, job), seconds=ended.seconds)
-    return _kept(job, job.entry.keep(output, ended.seconds, {**job.facts, "case_id": job.case_id, "model": job.model}))
+    return _kept(
+        job, job.entry.keep(job.output, ended.seconds, {**job.facts, "case_id": job.case_id, "model": job.model})
+    )
 
 
 def _unusable(output: Path) -> str:

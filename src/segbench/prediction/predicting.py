@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,9 +13,23 @@ from segauge.io.contents import file_hash
 from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
-from segbench.prediction.environments import Environment, EnvironmentFailed, environment_key, is_made, make_environment
+from segbench.prediction.environments import (
+    Environment,
+    EnvironmentFailed,
+    environment_key,
+    environments_folder,
+    is_made,
+    make_environment,
+)
 from segbench.prediction.jobs import Job, do, output_of
+from segbench.prediction.jobs import found as found_in_cache
+from segbench.prediction.modal_cloud import on_modal
+from segbench.prediction.remote import PROGRAMS
+from segbench.records.portability import portable
 from segbench.registry import DatasetCase, Model, Progress
+
+#: The interpreter on another machine, which says there where it is.
+_THERE = Path(PROGRAMS) / "python"
 
 
 @dataclass(frozen=True)
@@ -22,12 +37,12 @@ class PredictionSettings:
     """How predictions are made; none of it changes what they are.
 
     Attributes:
-        cache_dir: keeps predictions and, under `environments`, the environments of models.
+        cache_dir: keeps predictions and, under `environments` (or in SEGBENCH_ENVIRONMENTS), those of models.
         device: "auto", "cpu", "cuda" or "cuda:1".
         timeout_s: seconds for one case of one model.
         memory_gb: address space of one command in 10^9 bytes; not applied on a GPU, whose drivers reserve far more.
         jobs: commands at a time without a GPU; on GPUs there is one at a time and device.
-        executor: where the commands run, as in `segauge.executors.run`.
+        executor: where the commands run, as in `segauge.executors.run`, or "modal".
         only_cached: run nothing; a prediction that the cache does not have is a failure.
 
     """
@@ -64,18 +79,24 @@ def predict(
     settings.cache_dir.mkdir(parents=True, exist_ok=True)
     gpus = count_gpus() if settings.device != "cpu" else 0
     device = chosen_device(settings.device, gpus)
+    in_cloud = settings.executor == "modal"
     jobs: list[Job] = []
     found: list[Prediction] = []
     environments: dict[str, Mapping[str, Any]] = {}
     hashes = {case.case_id: file_hash(case.image) for case in cases}
     for model in models:
-        made = _ready(model, device, settings, progress)
+        made = _ready(model, device, settings, progress) if not in_cloud else None
         environments[model.card.name] = _described(model, made)
         if isinstance(made, str):
             found += [Prediction(model.card.name, case.case_id, failure=made) for case in cases]
         else:
-            jobs += [_job(model, case, hashes[case.case_id], device, made, settings) for case in cases]
-    found += _done(jobs, settings, max(gpus, 1), progress)
+            python = _THERE if in_cloud else None if made is None else made.python
+            place = _cloud_device(model, settings.device) if in_cloud else device
+            jobs += [_job(model, case, hashes[case.case_id], place, python, settings) for case in cases]
+    if in_cloud and not settings.only_cached:
+        found += _done_in_cloud(models, jobs, progress)
+    else:
+        found += _done(jobs, settings, max(gpus, 1), progress)
     order = {model.card.name: place for place, model in enumerate(models)}
     found.sort(key=lambda prediction: (order[prediction.model], prediction.case_id))
     return Predictions(tuple(found), environments)
@@ -85,7 +106,7 @@ def _ready(
     model: Model, device: str, settings: PredictionSettings, progress: Progress | None
 ) -> Environment | str | None:
     """Return the model's environment, None if it needs none, or why it cannot be run at all."""
-    if settings.only_cached and not is_made(model.requirements, settings.cache_dir / "environments"):
+    if settings.only_cached and not is_made(model.requirements, environments_folder(settings.cache_dir)):
         return None
     if model.needs_gpu and device == "cpu" and not settings.only_cached:
         return "needs a GPU, and there is none (or device: cpu was asked for)"
@@ -94,11 +115,11 @@ def _ready(
     try:
         return make_environment(
             model.requirements,
-            settings.cache_dir / "environments",
+            environments_folder(settings.cache_dir),
             say=None if progress is None else lambda words: progress(f"{model.card.name}: {words}", 0, 0),
         )
     except EnvironmentFailed as error:
-        return str(error).replace(str(settings.cache_dir.resolve()), settings.cache_dir.name)
+        return str(portable(str(error)))
 
 
 def _described(model: Model, made: Environment | str | None) -> Mapping[str, Any]:
@@ -114,7 +135,7 @@ def _job(
     case: DatasetCase,
     image_hash: str,
     device: str,
-    environment: Environment | None,
+    python: Path | None,
     settings: PredictionSettings,
 ) -> Job:
     # The CPU and the GPU give slightly different masks; which one of several GPUs it was makes no difference.
@@ -127,12 +148,14 @@ def _job(
         "device": kind,
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
-    python = None if environment is None else environment.python
-    argv = [] if settings.only_cached else model.command(case.image.resolve(), output_of(entry), device, python)
+    image = case.image.resolve()
+    python = python if model.requirements else None
+    argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)
     return Job(
         model.card.name,
         case.case_id,
         tuple(argv),
+        image,
         entry,
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
@@ -141,6 +164,12 @@ def _job(
         kind == "cuda",
         settings.only_cached,
     )
+
+
+def _cloud_device(model: Model, asked: str) -> str:
+    """Return where a model runs in the cloud: on a GPU if it brings torch, unless the CPU was asked for."""
+    wants = model.needs_gpu or any("torch==" in step for step in model.requirements)
+    return "cuda" if wants and asked != "cpu" else "cpu"
 
 
 def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
@@ -153,12 +182,33 @@ def _variables(case_id: str, device: str, jobs: int) -> dict[str, str]:
     return variables
 
 
+def _done_in_cloud(models: Sequence[Model], jobs: Sequence[Job], progress: Progress | None) -> list[Prediction]:
+    """Send away what the cache does not have, and keep what comes back."""
+    ready = [prediction for job in jobs if (prediction := found_in_cache(job)) is not None]
+    known = {(prediction.model, prediction.case_id) for prediction in ready}
+    waiting = [job for job in jobs if (job.model, job.case_id) not in known]
+    needed = [model for model in models if any(job.model == model.card.name for job in waiting)]
+    for prediction in on_modal(needed, waiting) if waiting else ():
+        ready.append(prediction)
+        if progress is not None:
+            progress(f"{prediction.model} on {prediction.case_id}", len(ready), len(jobs))
+    return ready
+
+
 def _done(jobs: Sequence[Job], settings: PredictionSettings, gpus: int, progress: Progress | None) -> list[Prediction]:
-    """Do all jobs, those for GPUs apart from the others, and tell how far it is."""
+    """Do all jobs, those for GPUs apart from the others, and tell how far it is.
+
+    The first case of a model with an environment of its own goes ahead of its others: it may be the one that fetches
+    the weights, and two at once would get in each other's way.
+    """
     found: list[Prediction] = []
-    for gpu, hands in ((False, settings.jobs), (True, gpus)):
-        queue = [job for job in jobs if job.gpu == gpu]
-        for outcome in run(do, queue, executor=settings.executor, jobs=hands) if queue else ():
+    executor = None if settings.only_cached else settings.executor
+    ahead = {job.model: job for job in reversed(jobs) if job.facts["requirements"]}.values()
+    behind = [job for job in jobs if job not in ahead]
+    for part, gpu in itertools.product((list(ahead), behind), (False, True)):
+        queue = [job for job in part if job.gpu == gpu]
+        hands = gpus if gpu else settings.jobs
+        for outcome in run(do, queue, executor=executor, jobs=hands) if queue else ():
             job = queue[outcome.index]
             if isinstance(outcome.result, Crash):
                 found.append(Prediction(job.model, job.case_id, failure=outcome.result.reason))

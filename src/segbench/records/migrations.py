@@ -28,6 +28,8 @@ def migrated(given: Mapping[str, Any], source: str) -> dict[str, Any]:
         seen.append(schema)
         try:
             plain = _STEPS[schema](plain)
+        except InvalidInput as error:
+            raise InvalidInput(f"{source}: {error}") from error
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InvalidInput(f"{source}: is not built as a file of its kind ({schema}) is: {error!r}.") from error
     return plain
@@ -42,6 +44,9 @@ def _schema_of(plain: Mapping[str, Any], source: str) -> str:
     raise InvalidInput(f"{source}: is no record of a run: it has no schema.")
 
 
+_NOTHING_KNOWN: dict[str, Any] = {"image_sha256": None, "gt_sha256": None, "metadata": {}, "diagonal_mm": None}
+
+
 def _from_reference(old: Mapping[str, Any]) -> dict[str, Any]:
     """Return the record of a reference harness's result file; its statistics are kept as what they are: published."""
     dataset = _reference_dataset(old["dataset"])
@@ -54,7 +59,7 @@ def _from_reference(old: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "schema": CURRENT,
         "dataset": dataset.to_dict(),
-        "cases": [{"id": case, "image_sha256": None, "gt_sha256": None, "metadata": {}} for case in ids],
+        "cases": [{**_NOTHING_KNOWN, "id": case} for case in ids],
         "models": models,
         "structures": structures,
         "metrics": metrics,

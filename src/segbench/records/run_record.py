@@ -21,12 +21,13 @@ NOT_IN_FINGERPRINT = ("timings", "platform")
 
 @dataclass(frozen=True)
 class CaseInfo:
-    """One case: its id, the hashes of its files, and its metadata."""
+    """One case: its id, the hashes of its files, its metadata, and (where a model failed) its image's diagonal."""
 
     case_id: str
     image_sha256: str | None = None
     gt_sha256: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    diagonal_mm: float | None = None
 
 
 @dataclass(frozen=True)
@@ -162,15 +163,7 @@ class RunRecord:
         return {
             "schema": SCHEMA,
             "dataset": self.dataset.to_dict(),
-            "cases": [
-                {
-                    "id": c.case_id,
-                    "image_sha256": c.image_sha256,
-                    "gt_sha256": c.gt_sha256,
-                    "metadata": dict(c.metadata),
-                }
-                for c in self.cases
-            ],
+            "cases": [_case_to_dict(case) for case in self.cases],
             "models": [_model_to_dict(entry) for entry in self.models],
             "structures": list(self.structures),
             "metrics": list(self.metrics),
@@ -196,21 +189,36 @@ class RunRecord:
             tables = {name: table_of(given["scores"][name], order, metrics) for name in names}
         return cls(
             dataset=DatasetCard.from_dict(given["dataset"]),
-            cases=tuple(CaseInfo(c["id"], c["image_sha256"], c["gt_sha256"], c["metadata"]) for c in given["cases"]),
+            cases=tuple(_case_from_dict(case) for case in given["cases"]),
             models=models,
             structures=tuple(given["structures"]),
             metrics=metrics,
             tables=tables,
-            config=given["config"],
-            protocol=given["protocol"],
-            exclusions=tuple(given["exclusions"]),
+            config={name: dict(settings) for name, settings in dict(given["config"]).items()},
+            protocol=dict(given["protocol"]),
+            exclusions=tuple(dict(one) for one in given["exclusions"]),
             suspects=tuple(Suspect(**suspect) for suspect in given["suspects"]),
             notes=tuple(given["notes"]),
-            timings=given["timings"],
-            platform=given["platform"],
-            analysis=given["analysis"],
-            published=given["published"],
+            timings={model: dict(cases) for model, cases in dict(given["timings"]).items()},
+            platform=dict(given["platform"]),
+            analysis=None if given["analysis"] is None else dict(given["analysis"]),
+            published=None if given["published"] is None else dict(given["published"]),
         )
+
+
+def _case_to_dict(case: CaseInfo) -> dict[str, Any]:
+    return {
+        "id": case.case_id,
+        "image_sha256": case.image_sha256,
+        "gt_sha256": case.gt_sha256,
+        "metadata": dict(case.metadata),
+        "diagonal_mm": case.diagonal_mm,
+    }
+
+
+def _case_from_dict(given: Mapping[str, Any]) -> CaseInfo:
+    metadata = dict(given["metadata"])
+    return CaseInfo(given["id"], given["image_sha256"], given["gt_sha256"], metadata, given["diagonal_mm"])
 
 
 def _model_to_dict(entry: ModelEntry) -> dict[str, Any]:
@@ -239,9 +247,9 @@ def _model_from_dict(given: Mapping[str, Any], dataset: str) -> ModelEntry:
     return ModelEntry(
         card,
         exposure,
-        given["ranked"],
-        given["options"],
-        given["environment"],
-        given["predictions"],
-        given["failures"],
+        given["ranked"] is True,
+        dict(given["options"]),
+        dict(given["environment"]),
+        dict(given["predictions"]),
+        dict(given["failures"]),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -62,9 +62,16 @@ def score(
     structures, exclusions = plan.structures, list(plan.exclusions)
     results: dict[str, EvaluationResult] = {}
     for model in plan.models:
-        results[model.name], absent = measuring.model(model, structures, ordered, by_job)
+        found, absent = measuring.model(model, structures, ordered, by_job)
         structures = tuple(name for name in structures if name not in absent)
         exclusions += [Exclusion("", name, "occurs in no ground truth of the chosen cases") for name in absent]
+        if found is None:
+            exclusions.append(Exclusion(model.name, "", "not scored: no chosen case has any of its structures"))
+        else:
+            results[model.name] = found
+    if not results:
+        raise InvalidInput("No chosen case has any of the structures; check the labels, or choose other cases.")
+    plan = replace(plan, models=tuple(model for model in plan.models if model.name in results))
     tables = _with_reasons(results, by_job)
     spoiled = _unreadable_truths(tables, ordered)
     exclusions += [Exclusion("", "", f"{case} is left out for all: {reason}") for case, reason in spoiled.items()]
@@ -72,7 +79,7 @@ def score(
     scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
     return RunRecord(
         dataset=plan.dataset,
-        cases=tuple(_case_info(case) for case in scored.cases),
+        cases=_case_infos(scored),
         models=tuple(_entry(model, scored, (details or {}).get(model.name, RunDetails())) for model in plan.models),
         structures=structures,
         metrics=next(iter(tables.values())).metrics,
@@ -124,9 +131,11 @@ class _Measuring:
         structures: Sequence[str],
         cases: Sequence[DatasetCase],
         by_job: Jobs,
-    ) -> tuple[EvaluationResult, tuple[str, ...]]:
-        """Return the scores of a model, and the structures that no ground truth has."""
+    ) -> tuple[EvaluationResult | None, tuple[str, ...]]:
+        """Return the scores of a model (None if there is nothing to score), and structures that no ground truth has."""
         wanted = tuple(name for name in model.structures if name in structures)
+        if not wanted:
+            return None, ()
         pairs = [_pair(model, case, by_job) for case in cases]
         try:
             return self._evaluated(model, wanted, pairs), ()
@@ -134,9 +143,10 @@ class _Measuring:
             # A structure that no chosen case has is no reason to stop; anything else is.
             present = structures_in(self.dataset, wanted, cases)
             absent = tuple(name for name in wanted if name not in present)
-            if not absent or not present:
+            if not absent:
                 raise
-            return self._evaluated(model, tuple(name for name in wanted if name in present), pairs), absent
+            left = tuple(name for name in wanted if name in present)
+            return self._evaluated(model, left, pairs) if left else None, absent
 
     def _evaluated(self, model: PlannedModel, wanted: Sequence[str], pairs: Sequence[Case]) -> EvaluationResult:
         config = self.config
@@ -270,8 +280,20 @@ def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequ
     return f"{words} (seen in {count} of {len(cases)} cases looked at)"
 
 
-def _case_info(case: DatasetCase) -> CaseInfo:
-    return CaseInfo(case.case_id, _hash(case.image), _hash(case.gt), portable(dict(case.metadata)))
+def _case_infos(scored: _Scored) -> tuple[CaseInfo, ...]:
+    return tuple(
+        CaseInfo(
+            case.case_id, _hash(case.image), _hash(case.gt), portable(dict(case.metadata)), _diagonal_mm(scored, i)
+        )
+        for i, case in enumerate(scored.cases)
+    )
+
+
+def _diagonal_mm(scored: _Scored, row: int) -> float | None:
+    """Return the diagonal of a case's image where some model failed, since a failure may count as that; else None."""
+    if not any(state.is_failure for table in scored.tables.values() for state in table.status[row]):
+        return None
+    return float(read_labels(scored.cases[row].gt).labels.grid.diagonal_mm)
 
 
 def _hash(path: Path) -> str | None:

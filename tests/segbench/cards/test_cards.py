@@ -23,6 +23,24 @@ def test_a_misspelt_key_is_an_error_with_a_suggestion():
         ModelCard.from_dict({})
 
 
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [
+        ("title", 3, "title should be a text, got 3"),
+        ("show_images", "yes", "show_images should be true or false"),
+        ("n_cases", "many", "n_cases should be a whole number"),
+        ("n_cases", True, "n_cases should be a whole number"),
+        ("lineage", "kits19", "lineage should be a list of edges"),
+        ("lineage", ["kits19"], "expected keys and values, got 'kits19'"),
+        ("structures", ["kidney"], "structures should be names and labels"),
+        ("aliases", "kits", "aliases should be a list of texts"),
+    ],
+)
+def test_a_field_of_another_kind_is_refused_in_words(key, value, words):
+    with pytest.raises(InvalidInput, match=words):
+        DatasetCard.from_dict({"name": "mine", key: value})
+
+
 def test_an_edge_needs_a_source_and_a_known_relation():
     with pytest.raises(InvalidInput, match="source should be a text"):
         DatasetCard("a", lineage=({"relation": "contains", "other": "b", "source": ""},))

@@ -43,7 +43,8 @@ def test_kits23_as_its_repository_has_it(tmp_path):
 
 
 def test_kits23_is_fetched_case_by_case(tmp_path):
-    behaviour = Behaviour(volume(tmp_path / "x.nii.gz", 1).read_bytes())
+    table = json.dumps([{"case_id": "case_00004", "bmi": 31.5}]).encode()
+    behaviour = Behaviour(volume(tmp_path / "x.nii.gz", 1).read_bytes(), others={"/kits23.json": table})
     with serving(behaviour) as url:
         mirror = url.rpartition("/")[0]
         dataset = registry.dataset(
@@ -51,8 +52,10 @@ def test_kits23_is_fetched_case_by_case(tmp_path):
         )
         assert dataset.case_ids() == ["case_00003", "case_00004"]
         dataset.prepare(["case_00004"])
-    assert len(behaviour.requests) == 2
+        dataset.prepare(["case_00004"])
+    assert behaviour.paths == ["/kits23.json", "/case_00004.nii.gz", "/case_00004/segmentation.nii.gz"]
     (case,) = dataset.cases(["case_00004"])
+    assert case.metadata == {"bmi": 31.5, "phase": "arterial"}
     assert case.image.read_bytes() == case.gt.read_bytes() == behaviour.content
     assert not (tmp_path / "kits" / "case_00003").exists()
 

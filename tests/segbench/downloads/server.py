@@ -27,7 +27,9 @@ class Behaviour:
     redirect: str = ""
     chunked: bool = False
     encoding: str = ""
+    others: dict[str, bytes] = field(default_factory=dict)
     requests: list[dict] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
 
 
 @contextmanager
@@ -56,6 +58,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         told = self.behaviour
         told.requests.append(dict(self.headers))
+        told.paths.append(self.path)
+        if self.path in told.others:
+            self._head(200, Content_Length=str(len(told.others[self.path])))
+            self._write(told.others[self.path])
+            return
         if told.redirect:
             self._head(302, Location=told.redirect, Content_Length="0")
             return

@@ -81,6 +81,7 @@ def test_two_at_once_make_it_once(tmp_path):
     assert len(said) == 1
 
 
+@pytest.mark.slow
 def test_wishes_of_a_package_may_go_unheard(tmp_path, index):
     wheel(index, "gui", "2.0", requires="no-such-thing==1")
     with pytest.raises(EnvironmentFailed, match="no-such-thing"):
@@ -122,6 +123,16 @@ def test_an_environment_that_cannot_be_made_fails_its_model_only(tmp_path):
     assert [bool(one.failure) for one in found.predictions] == [True, True, False, False]
     assert "No matching distribution found for no-such-package" in found.predictions[0].failure
     assert list((tmp_path / "cache" / "environments").glob("*.log"))
+    assert str(tmp_path) not in found.predictions[0].failure
+
+
+@pytest.mark.usefixtures("index")
+def test_benchmarks_can_share_environments(tmp_path, monkeypatch):
+    monkeypatch.setenv("SEGBENCH_ENVIRONMENTS", str(tmp_path / "shared"))
+    model = toy("pass", requirements=["no-such-package==1.0"])
+    predict([model], cases(tmp_path / "data", 1), PredictionSettings(tmp_path / "cache", device="cpu"))
+    assert list((tmp_path / "shared").glob("*.log"))
+    assert not (tmp_path / "cache" / "environments").exists()
 
 
 def test_the_harness_imports_no_framework():

@@ -10,7 +10,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.io.contents import file_hash
-from segbench.prediction import PredictionSettings, predict
+from segbench.prediction import Environment, PredictionSettings, predict, predicting
 from segbench.prediction.devices import chosen_device
 from tests.segbench.prediction.toys import COPY, cases, toy
 
@@ -57,6 +57,30 @@ def test_whatever_a_prediction_depends_on_makes_it_another_one(tmp_path, counted
         found = found[1:]
     predict([model], found[:1], settings)
     assert runs(tmp_path / "count") == 2
+
+
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_the_first_case_of_an_environment_goes_ahead(tmp_path, monkeypatch, name):
+    """It may fetch weights: no other case of the model runs beside it."""
+    asked = []
+
+    def run(function, queue, **options):
+        asked.append([(job.model, job.case_id) for job in queue])
+        return []
+
+    monkeypatch.setattr(predicting, "run", run)
+    made = Environment(Path(sys.executable), "key", ())
+    monkeypatch.setattr(predicting, "make_environment", lambda *_, **__: made)
+    models = [
+        toy(COPY, name="first", requirements=["a==1"]),
+        toy(COPY, name="second", requirements=["a==1"]),
+        toy(COPY),
+    ]
+    predict(models, cases(tmp_path / "data", 2), PredictionSettings(tmp_path / "cache", device="cpu"))
+    ahead, behind = asked
+    assert ahead.count((name, "case0")) == 1
+    assert (name, "case1") in behind
+    assert ("toy", "case0") in behind
 
 
 def test_a_damaged_or_missing_prediction_is_made_again(tmp_path, counted):
@@ -131,7 +155,7 @@ WALK = """
 import pathlib, sys
 from tests.segbench.prediction.toys import cases, toy
 from tests.segbench.prediction.test_predicting import SLOW_COPY
-from segbench.prediction import PredictionSettings, predict
+from segbench.prediction import Environment, PredictionSettings, predict, predicting
 folder = pathlib.Path(sys.argv[1])
 settings = PredictionSettings(folder / "cache", device="cpu")
 found = predict([toy(SLOW_COPY, folder / "count")], cases(folder / "data", 4), settings)
@@ -156,6 +180,7 @@ def test_a_killed_run_goes_on_and_ends_the_same(tmp_path):
     assert not list((tmp_path / "killed").rglob("*.work"))
 
 
+@pytest.mark.slow
 def test_two_runs_at_once_make_each_prediction_once(tmp_path):
     both = [started(tmp_path), started(tmp_path)]
     said = [process.communicate(timeout=60)[0] for process in both]

@@ -138,7 +138,7 @@ def _neighbour_sums(values: FloatArray) -> FloatArray:
 
 
 def _softmax(scores: FloatArray) -> FloatArray:
-    weights = scores - scores.max(axis=0)
+    weights: FloatArray = scores - scores.max(axis=0)
     np.exp(weights, out=weights)
     weights /= weights.sum(axis=0)
     return weights

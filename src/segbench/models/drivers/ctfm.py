@@ -45,7 +45,8 @@ def _labels(given: argparse.Namespace, torch: Any) -> Any:
         [
             LoadImage(ensure_channel_first=True, reader="ITKReader"),
             EnsureType(),
-            Orientation(axcodes="SPL"),
+            # The axis labels are those of the published pipeline; newer versions of MONAI ask the image.
+            Orientation(axcodes="SPL", labels=(("L", "R"), ("P", "A"), ("I", "S"))),
             Spacing(pixdim=given.spacing, mode="bilinear"),
             ScaleIntensityRange(a_min=-1024, a_max=2048, b_min=0, b_max=1, clip=True),
             CropForeground(margin=10),

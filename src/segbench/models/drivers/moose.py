@@ -36,6 +36,7 @@ def _predict(image: Path, model: str, folder: Path, device: str) -> Any:
     import SimpleITK
     from moosez import moose
 
+    (folder / model).mkdir()  # it writes there, but does not make it
     outputs, _ = moose(str(image), model, str(folder / model), device.partition(":")[0])
     return SimpleITK.ReadImage(str(outputs[0]))
 

@@ -1,4 +1,4 @@
-"""Leaderboard: who is best on which structure by which metric, and how far that can be trusted. Pure, deterministic."""
+"""make_leaderboard(): from the scores of a record to its boards; pure, and nothing but the scores has a say."""
 
 from __future__ import annotations
 
@@ -10,139 +10,10 @@ import numpy as np
 
 from segauge import CATALOG, Estimate, MissingPolicy, Ranking, rank
 from segauge.errors import InvalidInput
-from segauge.stats import PairPlan, PairResult, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
+from segauge.stats import PairPlan, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
 from segauge.stats.missing import estimate_resolved
+from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
 from segbench.records import RunRecord
-
-#: Names the rules that make an analysis; a change of any of them gets a new name.
-RULES = "segbench-1"
-#: What the board over all structures is called.
-AVERAGE = "average"
-
-
-@dataclass(frozen=True)
-class Standing:
-    """One model on one board: its estimate and, if it is ranked, its place.
-
-    Attributes:
-        model: its name.
-        estimate: mean over its cases, with interval, n and failures; None on the average over structures.
-        mean: the number that the order is made of: the mean score, or the mean rank where failures have no value.
-        ranked: whether it takes part in the ranking.
-        exposure: what it has seen of the dataset.
-        suspect: whether its result should not be believed.
-        place: 1 + the number of models that are significantly better; models that share it cannot be told apart.
-        rank_low, rank_high: ranks that the data do not exclude.
-        win_frequency: how often it is first among resampled cases.
-        win_probability: chance to be first on a new set of as many cases.
-        failure_share: share of its cases that failed.
-
-    """
-
-    model: str
-    estimate: Estimate | None
-    mean: float | None
-    ranked: bool
-    exposure: str
-    suspect: bool = False
-    place: int | None = None
-    rank_low: int | None = None
-    rank_high: int | None = None
-    win_frequency: float | None = None
-    win_probability: float | None = None
-    failure_share: float | None = None
-
-
-@dataclass(frozen=True)
-class Board:
-    """One structure and one metric.
-
-    Attributes:
-        structure, metric: what was scored; the structure is "average" on the board over all of them.
-        higher_is_better, unit: of the metric.
-        n_cases: cases with the structure.
-        standings: ranked models from best to worst, then those that are only shown.
-        sentence: what the board says, in words.
-        rule: what makes models share a place.
-        pairs: every pair of ranked models, with interval and verdict.
-        plans: per pair of neighbours how many cases it would take to tell them apart.
-        deciding_cases: cases without which another model would be first, and which one.
-        flip_share: share of the cases whose removal changes some rank.
-        schemes: per ranking scheme the rank of each model.
-        notes: policies that were applied, and what could not be done.
-
-    """
-
-    structure: str
-    metric: str
-    higher_is_better: bool
-    unit: str
-    n_cases: int
-    standings: tuple[Standing, ...]
-    sentence: str
-    rule: str = ""
-    pairs: tuple[PairResult, ...] = ()
-    plans: tuple[PairPlan, ...] = ()
-    deciding_cases: Mapping[str, str] | None = None
-    flip_share: float | None = None
-    schemes: Mapping[str, Mapping[str, float]] | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def winners(self) -> tuple[str, ...]:
-        """The models that share the first place."""
-        return tuple(standing.model for standing in self.standings if standing.place == 1)
-
-    def __getitem__(self, model: str) -> Standing:
-        """Return the standing of a model."""
-        for standing in self.standings:
-            if standing.model == model:
-                return standing
-        raise InvalidInput(f"{model!r} is not on the board of {self.structure} {self.metric}.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for strict JSON."""
-        return {
-            **{name: getattr(self, name) for name in _PLAIN_FIELDS},
-            "standings": [
-                {**vars(s), "estimate": None if s.estimate is None else s.estimate.to_dict()} for s in self.standings
-            ],
-            "pairs": [dict(vars(pair)) for pair in self.pairs],
-            "plans": [{**vars(plan), "more_cases": plan.more_cases} for plan in self.plans],
-            "notes": list(self.notes),
-        }
-
-
-_PLAIN_FIELDS = (
-    "structure", "metric", "higher_is_better", "unit", "n_cases", "sentence", "rule", "deciding_cases", "flip_share",
-    "schemes",
-)  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Leaderboard:
-    """All boards of a run, and the settings that made them."""
-
-    boards: tuple[Board, ...]
-    averages: tuple[Board, ...]
-    settings: Mapping[str, Any]
-
-    def board(self, structure: str, metric: str) -> Board:
-        """Return one board; the structure "average" stands for all of them together."""
-        for board in (*self.boards, *self.averages):
-            if (board.structure, board.metric) == (structure, metric):
-                return board
-        known = ", ".join(f"{board.structure} {board.metric}" for board in (*self.boards, *self.averages))
-        raise InvalidInput(f"No board of {structure} {metric}; there are {known}.")
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return plain values, ready for strict JSON."""
-        return {
-            "rules": RULES,
-            "settings": dict(self.settings),
-            "boards": [board.to_dict() for board in self.boards],
-            "averages": [board.to_dict() for board in self.averages],
-        }
 
 
 @dataclass(frozen=True)
@@ -159,21 +30,29 @@ class _Settings:
 
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> _Settings:
-        return cls(
-            float(given.get("confidence", 0.95)),
-            str(given.get("interval", "auto")),
-            int(given.get("n_resamples", 10_000)),
-            int(given.get("seed", 0)),
-            str(given.get("failed", "auto")),
-            given.get("penalty"),
-            dict(given.get("margin") or {}),
-        )
+        try:
+            return cls(
+                float(given.get("confidence", 0.95)),
+                str(given.get("interval", "auto")),
+                int(given.get("n_resamples", 10_000)),
+                int(given.get("seed", 0)),
+                str(given.get("failed", "auto")),
+                None if given.get("penalty") is None else float(given["penalty"]),
+                {str(metric): float(value) for metric, value in dict(given.get("margin") or {}).items()},
+            )
+        except (TypeError, ValueError) as error:
+            raise InvalidInput(f"The settings of this record cannot be used: {error}.") from error
 
-    def policy(self, scale: Scale) -> MissingPolicy:
-        """Return what a failed case counts as: the scale's worst value where there is one."""
+    def policy(self, scale: Scale, record: RunRecord) -> MissingPolicy:
+        """Return what a failed case counts as: the scale's worst value where there is one, else by the settings."""
         if np.isfinite(scale.worst):
             return MissingPolicy()
-        return MissingPolicy(self.failed, penalty=self.penalty)  # type: ignore[arg-type]
+        if self.failed not in ("diagonal", "penalty"):
+            return MissingPolicy(self.failed, penalty=self.penalty)  # type: ignore[arg-type]
+        if scale.unit != "mm":  # a length says nothing about a count
+            return MissingPolicy("last")
+        known = {case.case_id: case.diagonal_mm for case in record.cases if case.diagonal_mm is not None}
+        return MissingPolicy("penalty", penalty=known if self.failed == "diagonal" else self.penalty)
 
 
 def make_leaderboard(record: RunRecord) -> Leaderboard:
@@ -197,6 +76,13 @@ def make_leaderboard(record: RunRecord) -> Leaderboard:
     return Leaderboard(tuple(ordered), tuple(averages), vars(settings))
 
 
+def leaderboard_of(record: RunRecord) -> Leaderboard:
+    """Return the leaderboard that a record holds, or make it where the record has none by the rules of today."""
+    if record.analysis is not None and record.analysis.get("rules") == RULES:
+        return Leaderboard.from_dict(record.analysis)
+    return make_leaderboard(record)
+
+
 def metric_scale(metric: str) -> Scale | None:
     """Return which way a metric is better, None for a plain measurement such as a volume."""
     info = CATALOG.get(metric.split("@", 1)[0])
@@ -215,7 +101,7 @@ def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settin
         structure=structure,
         metric=metric,
         scale=scale,
-        policy=settings.policy(scale),
+        policy=settings.policy(scale, record),
         cases="failed",
         cluster=record.clusters(),
     )

@@ -1,0 +1,16 @@
+"""The leaderboard: who is best on which structure by which metric, and how far that can be trusted."""
+
+from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
+from segbench.leaderboard.making import leaderboard_of, make_leaderboard, metric_scale, sentence_of
+
+__all__ = [
+    "AVERAGE",
+    "RULES",
+    "Board",
+    "Leaderboard",
+    "Standing",
+    "leaderboard_of",
+    "make_leaderboard",
+    "metric_scale",
+    "sentence_of",
+]

@@ -1,0 +1,170 @@
+"""Leaderboard, Board, Standing: who is best on which structure by which metric, as values that go to JSON and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from segauge import Estimate
+from segauge.errors import InvalidInput
+from segauge.stats import PairPlan, PairResult
+
+#: Names the rules that make an analysis; a change of any of them gets a new name.
+RULES = "segbench-1"
+#: What the board over all structures is called.
+AVERAGE = "average"
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One model on one board: its estimate and, if it is ranked, its place.
+
+    Attributes:
+        model: its name.
+        estimate: mean over its cases, with interval, n and failures; None on the average over structures.
+        mean: the number that the order is made of: the mean score, or the mean rank where failures have no value.
+        ranked: whether it takes part in the ranking.
+        exposure: what it has seen of the dataset.
+        suspect: whether its result should not be believed.
+        place: 1 + the number of models that are significantly better; models that share it cannot be told apart.
+        rank_low, rank_high: ranks that the data do not exclude.
+        win_frequency: how often it is first among resampled cases.
+        win_probability: chance to be first on a new set of as many cases.
+        failure_share: share of its cases that failed.
+
+    """
+
+    model: str
+    estimate: Estimate | None
+    mean: float | None
+    ranked: bool
+    exposure: str
+    suspect: bool = False
+    place: int | None = None
+    rank_low: int | None = None
+    rank_high: int | None = None
+    win_frequency: float | None = None
+    win_probability: float | None = None
+    failure_share: float | None = None
+
+
+@dataclass(frozen=True)
+class Board:
+    """One structure and one metric.
+
+    Attributes:
+        structure, metric: what was scored; the structure is "average" on the board over all of them.
+        higher_is_better, unit: of the metric.
+        n_cases: cases with the structure.
+        standings: ranked models from best to worst, then those that are only shown.
+        sentence: what the board says, in words.
+        rule: what makes models share a place.
+        pairs: every pair of ranked models, with interval and verdict.
+        plans: per pair of neighbours how many cases it would take to tell them apart.
+        deciding_cases: cases without which another model would be first, and which one.
+        flip_share: share of the cases whose removal changes some rank.
+        schemes: per ranking scheme the rank of each model.
+        notes: policies that were applied, and what could not be done.
+
+    """
+
+    structure: str
+    metric: str
+    higher_is_better: bool
+    unit: str
+    n_cases: int
+    standings: tuple[Standing, ...]
+    sentence: str
+    rule: str = ""
+    pairs: tuple[PairResult, ...] = ()
+    plans: tuple[PairPlan, ...] = ()
+    deciding_cases: Mapping[str, str] | None = None
+    flip_share: float | None = None
+    schemes: Mapping[str, Mapping[str, float]] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def winners(self) -> tuple[str, ...]:
+        """The models that share the first place."""
+        return tuple(standing.model for standing in self.standings if standing.place == 1)
+
+    def __getitem__(self, model: str) -> Standing:
+        """Return the standing of a model."""
+        for standing in self.standings:
+            if standing.model == model:
+                return standing
+        raise InvalidInput(f"{model!r} is not on the board of {self.structure} {self.metric}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON."""
+        return {
+            **{name: getattr(self, name) for name in _PLAIN_FIELDS},
+            "standings": [
+                {**vars(s), "estimate": None if s.estimate is None else s.estimate.to_dict()} for s in self.standings
+            ],
+            "pairs": [dict(vars(pair)) for pair in self.pairs],
+            "plans": [{**vars(plan), "more_cases": plan.more_cases} for plan in self.plans],
+            "notes": list(self.notes),
+        }
+
+
+_PLAIN_FIELDS = (
+    "structure", "metric", "higher_is_better", "unit", "n_cases", "sentence", "rule", "deciding_cases", "flip_share",
+    "schemes",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Leaderboard:
+    """All boards of a run, and the settings that made them."""
+
+    boards: tuple[Board, ...]
+    averages: tuple[Board, ...]
+    settings: Mapping[str, Any]
+
+    def board(self, structure: str, metric: str) -> Board:
+        """Return one board; the structure "average" stands for all of them together."""
+        for board in (*self.boards, *self.averages):
+            if (board.structure, board.metric) == (structure, metric):
+                return board
+        known = ", ".join(f"{board.structure} {board.metric}" for board in (*self.boards, *self.averages))
+        raise InvalidInput(f"No board of {structure} {metric}; there are {known}.")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON."""
+        return {
+            "rules": RULES,
+            "settings": dict(self.settings),
+            "boards": [board.to_dict() for board in self.boards],
+            "averages": [board.to_dict() for board in self.averages],
+        }
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, Any]) -> Leaderboard:
+        """Return the leaderboard that a record holds; one that was made by other rules is refused."""
+        if given.get("rules") != RULES:
+            raise InvalidInput(
+                f"The analysis was made by the rules {given.get('rules')!r}; this version has {RULES!r}."
+            )
+        boards, averages = (tuple(_board_of(one) for one in given[key]) for key in ("boards", "averages"))
+        return cls(boards, averages, given["settings"])
+
+
+def _board_of(given: Mapping[str, Any]) -> Board:
+    unit = given["unit"]
+    return Board(
+        **{name: given[name] for name in _PLAIN_FIELDS},
+        standings=tuple(
+            Standing(**{**one, "estimate": _estimate_of(one["estimate"], unit)}) for one in given["standings"]
+        ),
+        pairs=tuple(PairResult(**one) for one in given["pairs"]),
+        plans=tuple(PairPlan(**{key: one[key] for key in one if key != "more_cases"}) for one in given["plans"]),
+        notes=tuple(given["notes"]),
+    )
+
+
+def _estimate_of(given: Mapping[str, Any] | None, unit: str) -> Estimate | None:
+    if given is None:
+        return None
+    return Estimate(**{**given, "unit": unit, "found": _estimate_of(given["found"], "")})
