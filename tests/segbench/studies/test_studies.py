@@ -7,7 +7,12 @@ import re
 import numpy as np
 import pytest
 
+from segbench.analysis import rules_of
 from segbench.cli import main
+from segbench.records import save_record
+from segbench.studies import StudyOptions, read_study
+from segbench.studies.reading import is_record
+from tests.segbench.made_up import record, table
 
 NASTY = "<script>alert(1)</script>"
 
@@ -57,11 +62,15 @@ def analyze(folder, *arguments, figures="none"):
     return main(["analyze", *map(str, arguments), "--out", str(folder), *options])
 
 
-def test_one_command_makes_page_figures_and_tables(files, capsys):
+def everything(files):
+    """Return the arguments that ask for all there is."""
+    meta = ("--metadata", files / "meta.csv", "--key", "image_id", "--cluster", "patient")
+    return (files / "scores.csv", *meta, "--groups", files / "groups.yaml", "--models", files / "models.yaml")
+
+
+def test_one_command_makes_page_and_tables(files, capsys):
     out = files / "out"
-    meta = ("--metadata", files / "meta.csv", "--key", "image_id")
-    further = ("--groups", files / "groups.yaml", "--models", files / "models.yaml", "--stratify", "sex")
-    assert analyze(out, files / "scores.csv", *meta, *further, "--cluster", "patient", figures="svg") == 0
+    assert analyze(out, *everything(files), "--stratify", "sex") == 0
     said = capsys.readouterr().out
     assert "Not every model has every case: 40 in all, 30 that all have" in said
     page = (out / "index.html").read_text()
@@ -70,16 +79,21 @@ def test_one_command_makes_page_figures_and_tables(files, capsys):
     assert not re.search(r'(src|href)="(https?:)?//', page)
     tables = {path.name for path in (out / "tables").iterdir()}
     assert {"audit.csv", "overview-dice.csv", "overview-dice.tex", "boards-dice.md", "pairs-dice.csv"} <= tables
-    assert {
-        "cohort.csv",
-        "groups-dice.csv",
-        "groups-gaps-dice.csv",
-        "groups-adjusted-dice.csv",
-        "splits-dice.csv",
-    } <= tables
+    assert {"cohort.csv", "groups-dice.csv", "groups-gaps-dice.csv", "splits-dice.csv"} <= tables
+    assert "groups-adjusted-dice.csv" in tables
     rows = read_rows(out / "tables" / "overview-dice.csv")
     assert rows[0]["model"] == "Alpha"
     assert rows[0]["organisation"].startswith("'=")  # no spreadsheet runs it
+    for link in re.findall(r'href="((?:figures|tables)/[^"]+)"', page):
+        assert (out / link).exists(), link
+
+
+@pytest.mark.slow
+def test_one_command_makes_figures(files):
+    out = files / "out"
+    assert analyze(out, *everything(files), figures="svg") == 0
+    page = (out / "index.html").read_text()
+    assert NASTY not in page
     for name in (
         "maps/all-dice",
         "cohort",
@@ -177,3 +191,19 @@ def test_an_output_that_is_a_file_is_refused(files, capsys):
     assert analyze(files / "out", files / "scores.csv") == 1
     assert (files / "out").read_text() == "mine"
     assert "is a file" in capsys.readouterr().err
+
+
+def test_records_of_a_run_bring_their_models_and_patients(tmp_path):
+    """A model that has seen the dataset is not compared, and the page says why."""
+    scores = np.random.default_rng(0).beta(9, 1, (24, 3))
+    tables = {name: table(scores[:, k]) for k, name in enumerate(("one", "two", "cheat"))}
+    patients = {f"case_{i:03d}": f"p{i // 2}" for i in range(24)}
+    path = save_record(record(tables, levels={"cheat": "labels"}, clusters=patients), tmp_path / "run.json")
+    assert is_record(path)
+    assert not is_record(tmp_path / "nowhere.json")
+    inputs, models = read_study(StudyOptions({"run": path}), rules_of())
+    assert inputs[0].scored.models == tuple(models) == ("one", "two")
+    assert inputs[0].scored.cluster == patients
+    assert any(finding.startswith("cheat is not ranked: trained on") for finding in inputs[0].findings)
+    assert analyze(tmp_path / "out", path) == 0
+    assert (tmp_path / "out" / "tables" / "boards-dice.csv").exists()
