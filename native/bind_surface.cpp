@@ -15,13 +15,90 @@ Vec3 row_of(const InputArray<double>& table, size_t row) {
 }
 
 Target prepared(const Vec3& corner, const Vec3& u, const Vec3& v, bool is_rectangle) {
-  Target t{corner, u, v, is_rectangle, dot(u, u), dot(u, v), dot(v, v), 0, 0, {0, 0, 0}};
+  Target t{corner, u, v, is_rectangle, dot(u, u), dot(u, v), dot(v, v), 0, 0, 0, {0, 0, 0}};
   t.per_uu = t.uu > 0 ? 1 / t.uu : 0;
   t.per_vv = t.vv > 0 ? 1 / t.vv : 0;
+  const double third = t.uu - 2 * t.uv + t.vv;
+  t.per_third = third > 0 ? 1 / third : 0;
   const Vec3 n{u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
   const double length = std::sqrt(dot(n, n));
   if (length > 0) t.normal = {n[0] / length, n[1] / length, n[2] / length};
   return t;
+}
+
+void lay_side_by_side(Patterns& patterns) {
+  constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
+  patterns.group_start.push_back(0);
+  for (size_t code = 0; code + 1 < patterns.sample_start.size(); ++code) {
+    const int64_t last = patterns.sample_start[code + 1] - 1;
+    for (int64_t first = patterns.sample_start[code]; first <= last; first += kSize) {
+      SampleGroup group;
+      for (int64_t k = 0; k < kSize; ++k) {
+        const Vec3& sample = patterns.sample[static_cast<size_t>(std::min(first + k, last))];
+        group.x[k] = sample[0];
+        group.y[k] = sample[1];
+        group.z[k] = sample[2];
+      }
+      patterns.group.push_back(group);
+    }
+    patterns.group_start.push_back(static_cast<int64_t>(patterns.group.size()));
+  }
+}
+
+// For every step between two cells that are near each other: the least of its mirrored versions stands for all.
+void find_near_offsets(Patterns& patterns) {
+  constexpr int64_t kReach = KnownDistances::kReach;
+  for (int64_t z = -kReach; z <= kReach; ++z)
+    for (int64_t y = -kReach; y <= kReach; ++y)
+      for (int64_t x = -kReach; x <= kReach; ++x) {
+        const std::array<int64_t, 3> step{z, y, x};
+        std::array<int64_t, 3> least = step;
+        size_t shown_by = 0;
+        for (size_t v = 0; v < patterns.views.size(); ++v) {
+          const Patterns::View& view = patterns.views[v];
+          std::array<int64_t, 3> seen;
+          for (size_t i = 0; i < 3; ++i) seen[i] = view.sign[i] * step[static_cast<size_t>(view.axis[i])];
+          if (seen < least) {
+            least = seen;
+            shown_by = v;
+          }
+        }
+        const auto at = std::find(patterns.standing.begin(), patterns.standing.end(), least);
+        patterns.near_offset.push_back(
+            {static_cast<uint16_t>(shown_by), static_cast<uint16_t>(at - patterns.standing.begin())});
+        if (at == patterns.standing.end()) patterns.standing.push_back(least);
+      }
+}
+
+// The views that `patterns` lists: arrays view_axis, view_sign, view_code, view_sample, one row each.
+void read_views(const nb::object& patterns, size_t skip, Patterns& out) {
+  const auto axis = nb::cast<InputArray<int64_t>>(patterns.attr("view_axis"));
+  const auto sign = nb::cast<InputArray<int64_t>>(patterns.attr("view_sign"));
+  const auto code = nb::cast<InputArray<uint8_t>>(patterns.attr("view_code"));
+  const auto sample = nb::cast<InputArray<uint8_t>>(patterns.attr("view_sample"));
+  const size_t codes = code.shape(1), ndim = axis.shape(1);
+  for (size_t v = 0; v < axis.shape(0); ++v) {
+    Patterns::View view{{0, 1, 2}, {1, 1, 1}};
+    for (size_t i = 0; i < ndim; ++i) {
+      view.axis[skip + i] = static_cast<int64_t>(skip) + axis.data()[v * ndim + i];
+      view.sign[skip + i] = sign.data()[v * ndim + i];
+    }
+    out.views.push_back(view);
+  }
+  out.seen_code.assign(code.data(), code.data() + code.size());
+  out.seen_sample.assign(sample.data(), sample.data() + sample.size());
+  // those with few pieces first: they are the common ones, and what is looked up often stands together
+  std::vector<size_t> occurring;
+  for (size_t c = 0; c < codes; ++c)
+    if (out.same_as[c] == static_cast<int64_t>(c)) occurring.push_back(c);
+  std::stable_sort(occurring.begin(), occurring.end(), [&](size_t a, size_t b) {
+    return out.target_start[a + 1] - out.target_start[a] < out.target_start[b + 1] - out.target_start[b];
+  });
+  out.kinds = occurring.size();
+  std::vector<uint8_t> kind(codes, 0);
+  for (size_t k = 0; k < occurring.size(); ++k) kind[occurring[k]] = static_cast<uint8_t>(k);
+  for (const uint8_t seen : out.seen_code) out.seen_kind.push_back(kind[seen]);
+  find_near_offsets(out);
 }
 
 // `patterns` is a segauge.geometry.patterns.CellPatterns.
@@ -57,6 +134,7 @@ Patterns read_patterns(const nb::object& patterns) {
   out.sample_box.resize(codes);
   out.target_box.resize(codes);
   out.clearance.assign(out.sample.size(), 1e300);
+  out.wide_clearance = out.clearance;
   for (size_t code = 0; code < codes; ++code) {
     for (int64_t i = out.sample_start[code]; i < out.sample_start[code + 1]; ++i) {
       const Vec3& sample = out.sample[static_cast<size_t>(i)];
@@ -65,9 +143,11 @@ Patterns read_patterns(const nb::object& patterns) {
         // where in its cell the sample sits along this axis, 0 to 1; the neighbour ends one step beyond the cell
         double within = -lowest.data()[axis - skip];
         for (size_t k = skip; k < 3; ++k) within += inverse.data()[(axis - skip) * d + k - skip] * sample[k];
-        const double room = (1 + std::min(within, 1 - within)) / reach[axis] * (1 - 1e-9);
+        const double aside = std::min(within, 1 - within), step = (1 - 1e-9) / reach[axis];
         double& clearance = out.clearance[static_cast<size_t>(i)];
-        clearance = std::min(clearance, room);
+        double& wide_clearance = out.wide_clearance[static_cast<size_t>(i)];
+        clearance = std::min(clearance, (1 + aside) * step);
+        wide_clearance = std::min(wide_clearance, (KnownDistances::kReach + aside) * step);
       }
     }
     for (int64_t i = out.target_start[code]; i < out.target_start[code + 1]; ++i) {
@@ -80,6 +160,8 @@ Patterns read_patterns(const nb::object& patterns) {
         }
     }
   }
+  lay_side_by_side(out);
+  read_views(patterns, skip, out);
   return out;
 }
 

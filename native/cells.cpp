@@ -150,11 +150,14 @@ void sort_into_bricks(const std::vector<std::vector<Cell>>& planes, const Patter
   set.cells.resize(static_cast<size_t>(begin));
   for (const auto& plane : planes)
     for (const Cell& cell : plane) set.cells[static_cast<size_t>(count[place(cell)]++)] = cell;
+  if (!patterns.views.empty()) set.codes.resize(set.bricks.size());
   for (size_t b = 0; b < set.bricks.size(); ++b) {
     CellSet::Brick& brick = set.bricks[b];
     for (int64_t i = brick.begin; i < set.end_of(b); ++i) {
       const Cell& cell = set.cells[static_cast<size_t>(i)];
-      brick.occupied[cell.z % kEdge] |= uint64_t{1} << (cell.y % kEdge * kEdge + cell.x % kEdge);
+      const int32_t within_plane = cell.y % kEdge * kEdge + cell.x % kEdge;
+      brick.occupied[cell.z % kEdge] |= uint64_t{1} << within_plane;
+      if (!set.codes.empty()) set.codes[b][cell.z % kEdge * 64 + within_plane] = static_cast<uint8_t>(cell.code);
       brick.box.include(moved(patterns.target_box[cell.code], patterns.offset(cell.z, cell.y, cell.x)));
     }
     for (size_t plane = 1; plane < 8; ++plane)

@@ -105,7 +105,9 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   const auto bricks = static_cast<int64_t>(from.bricks.size());
   const int64_t chunks = (bricks + kBricksPerChunk - 1) / kBricksPerChunk;
   auto search_chunk = [&](int64_t chunk, KnownDistances& known) {
-    Search search(to, tree, patterns, known);
+    std::optional<NearSearch> near;
+    if (prepared.near_reach) near.emplace(to, patterns, *prepared.near_reach, known);
+    Search search(to, tree, patterns, near ? &*near : nullptr);
     const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
     const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
     for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
@@ -136,10 +138,9 @@ BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns&
   // marching-cubes cells are counted from the padded border, voxel faces from the first voxel
   const int64_t shift = kind == SurfaceKind::marching_cubes ? 1 : 0, shift_z = mask.ndim == 3 ? shift : 0;
   BitVolume band(mask.ndim, mask.nz, mask.ny, mask.nx);
-  KnownDistances unused(patterns);
   parallel_for(mask.nz * mask.ny, threads, [&](int64_t row) {
     const int64_t z = row / mask.ny, y = row % mask.ny;
-    Search search(surface, tree, patterns, unused);
+    Search search(surface, tree, patterns);
     for (int64_t w = 0; w < mask.row_words; ++w)
       for (uint64_t left = mask.row(z, y)[w] & ~deep.row(z, y)[w]; left != 0; left &= left - 1) {
         const int64_t x = 64 * w + lowest_bit(left);

@@ -33,7 +33,14 @@ struct Target {
   bool is_rectangle;
   double uu, uv, vv;          // dot products
   double per_uu, per_vv;      // reciprocals, 0 for a flat side
+  double per_third;           // and of the third edge of a triangle, squared
   Vec3 normal;                // unit; zero for a segment
+};
+
+// Samples side by side, as vector registers take them.
+struct SampleGroup {
+  static constexpr size_t kSize = 4;
+  double x[kSize], y[kSize], z[kSize];
 };
 
 // The pieces of a surface by cell code, in mm relative to the cell's origin.
@@ -48,7 +55,28 @@ struct Patterns {
   std::vector<double> area;
   std::vector<Target> target;
   std::vector<Box> sample_box, target_box;  // of each code
-  std::vector<double> clearance;            // mm from each sample to the nearest cell that is not a neighbour
+  // mm from each sample to the nearest cell more than one step away, and to the nearest of which no distances are known
+  std::vector<double> clearance, wide_clearance;
+  std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
+  std::vector<SampleGroup> group;
+
+  // Ways to look at the lattice, mirrored or turned, under which it is the same. None where every cell has a code of
+  // its own.
+  struct View {
+    std::array<int64_t, 3> axis, sign;  // component i of a step is sign[i] times its component axis[i]
+  };
+  std::vector<View> views;
+  std::vector<uint8_t> seen_code;    // by view and code: the code that the view shows
+  std::vector<uint8_t> seen_kind;    // by view and code: the number of that code among those that occur
+  std::vector<uint8_t> seen_sample;  // by view and sample: which sample of that code it is
+  size_t kinds = 0;                  // how many codes occur
+  // For the step between two cells that are near each other: the view that shows it as the one that stands for it and
+  // its mirrored versions, and the number of that one.
+  struct NearOffset {
+    uint16_t view, number;
+  };
+  std::vector<NearOffset> near_offset;
+  std::vector<std::array<int64_t, 3>> standing;  // the steps that stand for others, by number
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
     if (is_orthogonal) return {step[0][0] * z, step[1][1] * y, step[2][2] * x};
@@ -83,6 +111,8 @@ struct CellSet {
   std::vector<Cell> cells;
   std::vector<Brick> bricks;
   std::vector<int32_t> brick_at;         // by position; -1 where there is none
+  // the codes of each brick's 512 cells, 0 where there is none; only for patterns that can be viewed mirrored
+  std::vector<std::array<uint8_t, 512>> codes;
 
   int64_t end_of(size_t brick) const {
     return brick + 1 < bricks.size() ? bricks[brick + 1].begin : static_cast<int64_t>(cells.size());

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.geometry.views import CellSamples, Views, corner_views, only_as_it_is
 
 SurfaceKind = Literal["marching-cubes", "voxel"]
 SURFACES: tuple[str, ...] = get_args(SurfaceKind)
@@ -35,7 +36,7 @@ class CellPatterns:
     s + t <= 1), or a rectangle (0 <= s, t <= 1), of which a segment is the flat case v = 0. The rows of code c are
     `start[c]:start[c + 1]`. Arrays have three columns; in 2-D the first is zero. A cell spans one step along each
     axis from `cell_origin` (in steps). `same_as` gives for every code the first one with the same pieces: inside out
-    most surfaces look the same.
+    most surfaces look the same. `view_*`: the ways to look at the lattice that change nothing (see Views).
     """
 
     ndim: int
@@ -51,6 +52,10 @@ class CellPatterns:
     target_u: npt.NDArray[np.float64]
     target_v: npt.NDArray[np.float64]
     target_is_rectangle: npt.NDArray[np.bool_]
+    view_axis: npt.NDArray[np.int64]
+    view_sign: npt.NDArray[np.int64]
+    view_code: npt.NDArray[np.uint8]
+    view_sample: npt.NDArray[np.uint8]
 
 
 def check_surface(surface: str) -> SurfaceKind:
@@ -81,6 +86,7 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
     samples = unit.sample_corners @ linear.T
     corner, u, v = (sides @ linear.T for sides in (unit.target_corner, unit.target_u, unit.target_v))
     keep = _kept_targets(unit, u, v)
+    views = _views(surface, linear)
     return CellPatterns(
         ndim,
         linear,
@@ -95,7 +101,26 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
         _three_columns(u[keep]),
         _three_columns(v[keep]),
         np.ascontiguousarray(unit.target_is_flat[keep]),
+        views.axis,
+        views.sign,
+        views.code,
+        views.sample,
     )
+
+
+def _views(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Views:
+    """Return the views of the lattice that change no cell: a voxel with its lower faces has only itself."""
+    samples = _unit_samples(surface, len(linear))
+    steps = np.diag(linear)
+    if surface != "marching-cubes" or np.any(linear != np.diag(steps)):
+        return only_as_it_is(samples)
+    return corner_views(samples, tuple(int(np.argmax(steps == step)) for step in steps))
+
+
+@cache
+def _unit_samples(surface: SurfaceKind, ndim: int) -> CellSamples:
+    unit = _unit_patterns(surface, ndim)
+    return CellSamples(ndim, unit.same_as, unit.sample_code, unit.sample_corners.mean(axis=1))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,15 @@
+// Squared distances from several samples at once to the pieces of a cell.
+#pragma once
+
+#include "surface.hpp"
+
+namespace segauge {
+
+// For each of the samples in `count` groups, moved by `shift`: the least squared distance to the pieces [first, last).
+using SquaredDistances = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const Target* first,
+                                  const Target* last, double* squared);
+
+// The one for the widest registers that this processor has. All give the same bits.
+SquaredDistances squared_distances_here();
+
+}  // namespace segauge

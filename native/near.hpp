@@ -1,0 +1,246 @@
+// Searching the cells around a query, of which all distances are known beforehand.
+#pragma once
+
+#include <mutex>
+#include <optional>
+
+#include "known.hpp"
+#include "surroundings.hpp"
+
+namespace segauge {
+
+// For a code: which of the cells around can come within a distance of its samples.
+class NearReach {
+ public:
+  static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
+  static constexpr size_t kSteps = 16;  // distances told apart
+
+  explicit NearReach(const Patterns& patterns) : within_(patterns.same_as.size()) {
+    double finest = kInfinity;
+    for (size_t axis = 0; axis < 3; ++axis) finest = std::min(finest, 1 / patterns.reach()[axis]);
+    per_mm_ = static_cast<float>(kSteps / ((kNear + 1) * finest));
+    for (size_t code = 0; code < within_.size(); ++code)
+      if (patterns.same_as[code] == static_cast<int64_t>(code)) fill(patterns, code);
+  }
+
+  // The cells of each plane of the block (bit kSide * row + place) that a squared distance may reach from a code.
+  const std::array<uint64_t, kSide>& planes(uint32_t code, double squared) const {
+    const float step = std::sqrt(static_cast<float>(squared)) * per_mm_;
+    return within_[code][step < static_cast<float>(kSteps - 1) ? static_cast<size_t>(step) : kSteps - 1];
+  }
+
+ private:
+  void fill(const Patterns& patterns, size_t code) {
+    double gap[3][kSide] = {};  // squares of how near the samples come to a cell so many steps away along each axis
+    for (size_t axis = 0; axis < 3 && patterns.is_orthogonal; ++axis) {
+      const double step = patterns.step[axis][axis], low = patterns.cell_low[axis];
+      for (int64_t k = 1; k <= kNear; ++k) {
+        const double up = low + step * static_cast<double>(k) - patterns.sample_box[code].high[axis];
+        const double down = patterns.sample_box[code].low[axis] - low + step * static_cast<double>(k - 1);
+        gap[axis][kNear + k] = up > 0 ? up * up : 0;
+        gap[axis][kNear - k] = down > 0 ? down * down : 0;
+      }
+    }
+    auto& within = within_[code];
+    for (size_t z = 0; z < kSide; ++z)
+      for (size_t y = 0; y < kSide; ++y)
+        for (size_t x = 0; x < kSide; ++x) {
+          // a step further down than it should be: rounding may never cost the nearest piece
+          const float step = std::sqrt(static_cast<float>(gap[0][z] + gap[1][y] + gap[2][x])) * per_mm_ * 0.9999f;
+          const size_t from = std::min(static_cast<size_t>(step), kSteps - 1);
+          within[from][z] |= uint64_t{1} << (kSide * static_cast<int64_t>(y) + static_cast<int64_t>(x));
+        }
+    for (size_t step = 1; step < kSteps; ++step)
+      for (size_t z = 0; z < kSide; ++z) within[step][z] |= within[step - 1][z];
+  }
+
+  std::vector<std::array<std::array<uint64_t, kSide>, kSteps>> within_;
+  float per_mm_;
+};
+
+// Searches the cells within KnownDistances::kReach steps of a query. Only for patterns that can be viewed mirrored.
+class NearSearch {
+ public:
+  NearSearch(const CellSet& to, const Patterns& patterns, const NearReach& reach, KnownDistances& known)
+      : around_(to), patterns_(patterns), reach_(reach), known_(known) {}
+
+  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece in the block of cells around
+  // it, infinity if the surface does not pass there. Returns the largest of them.
+  double search(const Cell& cell, double* best) {
+    around_.enter(cell.z, cell.y, cell.x);
+    here_ = around_.code(cell.z, cell.y, cell.x);
+    from_ = cell.sample_code;
+    const auto first = static_cast<size_t>(patterns_.sample_start[from_]);
+    count_ = static_cast<size_t>(patterns_.sample_start[from_ + 1]) - first;
+    best_ = best;
+    if (*here_ == cell.code) {
+      std::fill_n(best, count_, 0.0);  // the very same pieces are part of the other surface
+      return 0;
+    }
+    std::fill_n(best, count_, kInfinity);
+    worst_ = kInfinity;
+    guess();
+    const uint32_t* row = around_.row(cell.z, cell.y);
+    const int shift = static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
+    search_neighbours(row, shift);
+    if (!is_settled(patterns_.clearance.data() + first)) search_rest(row, shift);
+    return worst_;
+  }
+
+ private:
+  static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
+  static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
+  static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
+
+  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
+  // before.
+  void guess() {
+    const uint32_t code = here_[hint_.place];
+    if (code == 0) return;
+    KnownDistances::Entry& entry = known_.between(from_, code, hint_.offset);
+    take({&entry, 0, code, hint_});
+  }
+
+  bool is_settled(const double* clearance) const {
+    bool settled = true;
+    for (size_t i = 0; i < count_; ++i) settled &= best_[i] <= clearance[i] * clearance[i];
+    return settled;
+  }
+
+  // The cells of one plane of the block that the surface passes, in `rows` rows on either side.
+  static uint64_t occupied(const uint32_t* row, int shift, int64_t dz, int64_t rows) {
+    uint64_t cells = 0;
+    for (int64_t dy = -rows; dy <= rows; ++dy)
+      cells |= (row[dz * Surroundings::kSide + dy] >> shift & kRow) << (kSide * (dy + kNear));
+    return cells;
+  }
+
+  // The cell and the 26 around it, those across its faces first: where two surfaces nearly agree, the nearest piece is
+  // almost always here.
+  void search_neighbours(const uint32_t* row, int shift) {
+    constexpr uint64_t kMiddle = uint64_t{1} << (kSide * kNear + kNear);
+    constexpr uint64_t kCross = kMiddle | kMiddle << 1 | kMiddle >> 1 | kMiddle << kSide | kMiddle >> kSide;
+    constexpr uint64_t kLine = kMiddle | kMiddle << 1 | kMiddle >> 1, kSquare = kLine | kLine << kSide | kLine >> kSide;
+    uint64_t plane[3];
+    for (int64_t dz = -1; dz <= 1; ++dz) plane[dz + 1] = occupied(row, shift, dz, 1) & kSquare;
+    if (worst_ == kInfinity) {
+      consider(plane[1] & kCross, 0);
+      consider(plane[0] & kMiddle, -1);
+      consider(plane[2] & kMiddle, 1);
+      take_considered();
+    }
+    const auto& within = reach_.planes(from_, worst_);
+    for (int64_t dz = -1; dz <= 1; ++dz) consider(plane[dz + 1] & within[static_cast<size_t>(kNear + dz)], dz);
+    take_considered();
+  }
+
+  // The rest of the block.
+  void search_rest(const uint32_t* row, int shift) {
+    constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
+    const auto& within = reach_.planes(from_, worst_);
+    for (int64_t dz = -kNear; dz <= kNear; ++dz) {
+      const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
+      if (wanted != 0) consider(occupied(row, shift, dz, kNear) & wanted, dz);
+    }
+    take_considered();
+  }
+
+  // Notes cells of one plane, with the least distance at which each can be.
+  void consider(uint64_t cells, int64_t dz) {
+    for (; cells != 0; cells &= cells - 1) {
+      const int64_t bit = lowest_bit(cells), dy = bit / kSide - kNear, dx = bit % kSide - kNear;
+      const auto place = static_cast<int32_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
+      const uint32_t to = here_[place];
+      // from the other cell to this one, so the other way round
+      const auto offset = static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
+      KnownDistances::Entry& entry = known_.between(from_, to, offset);
+      double least = entry.least();
+      if (least >= worst_) continue;
+      if (!entry.is_known())
+        least = squared_between(patterns_.sample_box[from_], patterns_.target_box[to], patterns_.offset(-dz, -dy, -dx)) * (1 - 1e-9);
+      considered_[count_considered_] = {&entry, least, to, {place, offset}};
+      first_ = least < considered_[first_].least ? count_considered_ : first_;
+      ++count_considered_;
+    }
+  }
+
+  // Takes the distances to the noted cells, the most promising first: what is found soon excludes most others.
+  void take_considered() {
+    if (count_considered_ == 0) return;
+    take(considered_[first_]);
+    considered_[first_].least = kInfinity;
+    for (size_t i = 0; i < count_considered_; ++i)
+      if (considered_[i].least < worst_) take(considered_[i]);
+    count_considered_ = first_ = 0;
+  }
+
+  struct Step {
+    int32_t place;    // of the other cell, from here_
+    uint32_t offset;  // its number among the offsets of KnownDistances
+  };
+  struct Considered {
+    KnownDistances::Entry* entry;
+    double least;
+    uint32_t code;
+    Step step;
+  };
+
+  void take(const Considered& cell) {
+    if (!cell.entry->is_known()) known_.work_out(from_, cell.code, cell.step.offset, *cell.entry);
+    const double* values = known_.values(*cell.entry);
+    const uint8_t* order = known_.sample_order(from_, cell.step.offset);
+    double worst = 0;
+    bool improved = false;
+    for (size_t i = 0; i < count_; ++i) {
+      const double value = values[order[i]];
+      improved |= value < best_[i];
+      best_[i] = std::min(best_[i], value);
+      worst = std::max(worst, best_[i]);
+    }
+    worst_ = worst;
+    hint_ = improved ? cell.step : hint_;
+  }
+
+  Surroundings around_;
+  const Patterns& patterns_;
+  const NearReach& reach_;
+  KnownDistances& known_;
+  // the query at hand
+  const uint8_t* here_ = nullptr;
+  uint32_t from_ = 0;  // code of the cell that the points belong to
+  size_t count_ = 0;
+  double* best_ = nullptr;
+  double worst_ = kInfinity;
+  Step hint_{0, static_cast<uint32_t>(KnownDistances::kOffsets / 2)};  // where the last search found its nearest piece
+  size_t count_considered_ = 0, first_ = 0;  // the first is the most promising one
+  Considered considered_[KnownDistances::kOffsets];
+};
+
+// Patterns, and for each worker what is known of the distances between them; kept from one surface to the next.
+class PreparedPatterns {
+ public:
+  explicit PreparedPatterns(Patterns&& from) : patterns(std::move(from)) {
+    if (!patterns.views.empty()) near_reach.emplace(patterns);
+  }
+  PreparedPatterns(const PreparedPatterns&) = delete;
+
+  const Patterns patterns;
+  std::optional<NearReach> near_reach;  // where distances can be known beforehand
+
+  // Runs work with the knowledge of `workers` workers: the kept one, or a new one if somebody else is using that.
+  template <class Work>
+  auto with_knowledge(int workers, Work&& work) {
+    const std::unique_lock<std::mutex> lock(guard_, std::try_to_lock);
+    std::vector<KnownDistances> fresh;
+    std::vector<KnownDistances>& known = lock.owns_lock() ? known_ : fresh;
+    for (auto& each : known) each.keep_small();
+    while (known.size() < static_cast<size_t>(workers)) known.emplace_back(patterns);
+    return work(known);
+  }
+
+ private:
+  std::mutex guard_;
+  std::vector<KnownDistances> known_;
+};
+
+}  // namespace segauge
