@@ -7,6 +7,9 @@ import pytest
 
 from tests.report.examples import HOSTILE, phantom_result, synthetic
 
+#: Pages take a second or two each to open on two busy cores; one look at the page stays in the first stage.
+pytestmark = pytest.mark.slow
+
 DESKTOP = {"viewport": {"width": 1200, "height": 900}}
 
 
@@ -166,7 +169,6 @@ def test_print_shows_what_was_folded(plain, visit):
     assert len(page.pdf(format="A4")) > 10_000
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["plain", "pictured"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_accessibility_rules_hold(name, scheme, request, visit):

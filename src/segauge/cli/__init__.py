@@ -18,6 +18,8 @@ COMMANDS: dict[str, str] = {
     "doctor": "say what is wrong with the files, before any number",
     "info": "say what a segmentation file holds",
     "verify": "compute a result file again and say which numbers differ",
+    "compare": "measure several models on the same cases, rank them, and say how far that can be trusted",
+    "figures": "write every figure and table of an evaluation for a paper",
     "rank": "rank models from per-case scores, with intervals, rank sets and the cases that decide",
     "diff": "compare two evaluations of the same cases; fails on a regression",
     "groups": "estimates per group of cases, gaps between groups, the worst group",

@@ -44,8 +44,22 @@ def add_parser(subparsers: Any) -> None:
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, scanner ..."
     )
     parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
-    _add_measuring(parser.add_argument_group("measuring"))
-    _add_reading(parser.add_argument_group("reading and placing"))
+    add_measuring(parser.add_argument_group("measuring"))
+    add_reading(parser.add_argument_group("reading and placing"))
+    add_running(parser)
+    outputs = parser.add_argument_group("outputs")
+    outputs.add_argument("--json", type=Path, metavar="FILE", help="everything, as JSON")
+    outputs.add_argument("--csv", type=Path, metavar="FILE", help="one row per case and structure")
+    outputs.add_argument("--summary-json", type=Path, metavar="FILE", help="nnU-Net's summary.json, with all metrics")
+    outputs.add_argument("--metrics-json", type=Path, metavar="FILE", help="metrics.json for Grand Challenge")
+    outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
+    outputs.add_argument("--images", type=Path, metavar="FOLDER", help="images below the outlines in the report")
+    outputs.add_argument("--title", help="title of the report")
+    parser.set_defaults(run=run)
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of the intervals, and of how cases are run."""
     statistics = parser.add_argument_group("statistics")
     add_policy_arguments(statistics)
     statistics.add_argument(
@@ -63,18 +77,10 @@ def add_parser(subparsers: Any) -> None:
     running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
     running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
     running.add_argument("--no-progress", action="store_true", help="no progress bar")
-    outputs = parser.add_argument_group("outputs")
-    outputs.add_argument("--json", type=Path, metavar="FILE", help="everything, as JSON")
-    outputs.add_argument("--csv", type=Path, metavar="FILE", help="one row per case and structure")
-    outputs.add_argument("--summary-json", type=Path, metavar="FILE", help="nnU-Net's summary.json, with all metrics")
-    outputs.add_argument("--metrics-json", type=Path, metavar="FILE", help="metrics.json for Grand Challenge")
-    outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
-    outputs.add_argument("--images", type=Path, metavar="FOLDER", help="images below the outlines in the report")
-    outputs.add_argument("--title", help="title of the report")
-    parser.set_defaults(run=run)
 
 
-def _add_measuring(group: Any) -> None:
+def add_measuring(group: Any) -> None:
+    """Add the arguments that say what is measured and how."""
     group.add_argument(
         "--structures",
         metavar="WHAT",
@@ -99,7 +105,8 @@ def _add_measuring(group: Any) -> None:
     )
 
 
-def _add_reading(group: Any) -> None:
+def add_reading(group: Any) -> None:
+    """Add the arguments that say how files are read and placed."""
     group.add_argument("--spacing", metavar="MM", help="voxel edges in mm that replace the files': 1, or 0.8,0.8,2.5")
     group.add_argument("--frame", type=int, metavar="N", help="which volume of time series, from 0")
     group.add_argument(
@@ -117,9 +124,9 @@ def _add_reading(group: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
-    cases, warnings = _cases(pairing, args)
+    cases, warnings = cases_of(pairing, args)
     try:
-        result = _evaluated(cases, pairing, args)
+        result = evaluated(cases, pairing, args, _cache(args))
     except KeyboardInterrupt:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
@@ -127,13 +134,14 @@ def run(args: argparse.Namespace) -> int:
     print_result(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
     if args.report is not None:
-        result.to_html(args.report, cases=cases, images=_images(args.images), title=args.title)
+        result.to_html(args.report, cases=cases, images=images_of(args.images), title=args.title)
     for path in _outputs(args):
         print(f"written: {path}")  # noqa: T201 - the command line speaks
-    return _exit_code(result, allow_missing=args.allow_missing)
+    return exit_code(result, allow_missing=args.allow_missing)
 
 
-def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) -> EvaluationResult:
+def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cache: Path | None) -> EvaluationResult:
+    """Measure the cases as the arguments say."""
     return evaluate(
         cases,
         nsd_tolerance=_tolerance(args.nsd_tolerance),
@@ -160,12 +168,12 @@ def _evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace) ->
         jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
         executor=args.executor or "processes",
         timeout=args.timeout,
-        cache=_cache(args),
+        cache=cache,
         progress=not args.no_progress and sys.stderr.isatty(),
     )
 
 
-def _cases(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
+def cases_of(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
     """Return the cases with their metadata, and what the table of metadata lacks or has too much."""
     known = {} if args.metadata is None else read_metadata(args.metadata, key=args.key)
     ids = {pair.case_id for pair in pairing.pairs}
@@ -234,7 +242,7 @@ def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> st
     return [*DEFAULT_METRICS, *detection, *(f"nsd@{tolerance:g}" for tolerance in CURVE_TOLERANCES_MM)]
 
 
-def _images(folder: Path | None) -> dict[str, Path] | None:
+def images_of(folder: Path | None) -> dict[str, Path] | None:
     """Return the images by case id; the channel of nnU-Net's names (_0000) is no part of the id."""
     if folder is None:
         return None
@@ -283,7 +291,8 @@ def _write(result: EvaluationResult, pairing: Pairing, args: argparse.Namespace)
         write_summary(args.summary_json, result.table, labels, pairing.pairs, result.counts)
 
 
-def _exit_code(result: EvaluationResult, *, allow_missing: bool) -> int:
+def exit_code(result: EvaluationResult, *, allow_missing: bool) -> int:
+    """Return 4 if a case was refused for its geometry, 3 if one failed otherwise, else 0."""
     states = {status for status, _ in result.failures.values()}
     if allow_missing:
         states.discard(Status.PREDICTION_MISSING)

@@ -64,13 +64,19 @@ def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Nam
     for finding in imported.audit.findings:
         out.print(f"note: {finding}", markup=False)
     for ranking in rankings:
-        out.print(_table(ranking))
-        for line in _remarks(ranking):
-            out.print(line, markup=False)
-        if args.pairs:
-            for pair in ranking.comparison.pairs:
-                out.print(f"  {pair}", markup=False)
-        out.print()
+        print_ranking(ranking, pairs=args.pairs)
+
+
+def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
+    """Print a ranking as a table, with what has to be said about it."""
+    out = console()
+    out.print(_table(ranking))
+    for line in _remarks(ranking):
+        out.print(line, markup=False)
+    if pairs:
+        for pair in ranking.comparison.pairs:
+            out.print(f"  {pair}", markup=False)
+    out.print()
 
 
 def _table(ranking: Ranking) -> Any:

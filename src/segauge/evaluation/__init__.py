@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from segauge.evaluation.cases import Case
     from segauge.evaluation.dataset import evaluate
     from segauge.evaluation.result import EvaluationResult
-    from segauge.evaluation.verification import Verification, verify
+    from segauge.evaluation.verification import Verification, read_result, verify
 
 #: Loaded when asked for: a worker process needs none of them.
 _HOMES = {
@@ -15,10 +15,11 @@ _HOMES = {
     "EvaluationResult": "result",
     "Verification": "verification",
     "evaluate": "dataset",
+    "read_result": "verification",
     "verify": "verification",
 }
 
-__all__ = ["Case", "EvaluationResult", "Verification", "evaluate", "verify"]
+__all__ = ["Case", "EvaluationResult", "Verification", "evaluate", "read_result", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -69,10 +69,8 @@ def verify(
         InvalidInput: if the file is no such result, or names a case and structure twice.
 
     """
-    data = load_json(Path(path))
     name = Path(path).name
-    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
-        raise InvalidInput(f"{name}: expected a result that `segauge eval --json` wrote ({SCHEMA}).")
+    data = _loaded(path)
     try:
         stated = _rebuilt(data, name)
         compared = [_within_bounds(row, info) for row in stated.rows for info in stated.metrics]
@@ -86,6 +84,38 @@ def verify(
         raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
     wrong = tuple(one for one in compared if not _same(one.stated, one.found))
     return Verification(name, len(compared), wrong, cases is not None)
+
+
+def read_result(path: str | os.PathLike[str]) -> EvaluationResult:
+    """Return the result that `EvaluationResult.to_json` wrote, for tables, figures and reports; without voxel counts.
+
+    Raises:
+        InvalidInput: if the file is no such result.
+
+    """
+    name = Path(path).name
+    data = _loaded(path)
+    try:
+        found = _rebuilt(data, name)
+        reasons = {(str(row["case_id"]), str(row["structure"])): str(row["reason"]) for row in data["per_case"]}
+        return replace(
+            found,
+            table=replace(found.table, reasons={place: words for place, words in reasons.items() if words}),
+            notes={case: tuple(map(str, lines)) for case, lines in data.get("notes", {}).items()},
+            warnings=tuple(map(str, data.get("warnings", ()))),
+            protocol=data["protocol"],
+        )
+    except SegaugeError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
+
+
+def _loaded(path: str | os.PathLike[str]) -> Mapping[str, Any]:
+    data = load_json(Path(path))
+    if not isinstance(data, Mapping) or data.get("schema") != SCHEMA:
+        raise InvalidInput(f"{Path(path).name}: expected a result that `segauge eval --json` wrote ({SCHEMA}).")
+    return data
 
 
 def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:

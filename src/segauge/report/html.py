@@ -232,14 +232,14 @@ def _case_table(result: EvaluationResult) -> dict[str, Any]:
     if any(table.reasons.values()):
         reasons = [table.reasons.get((case, name), "") for case in table.cases for name in table.structures]
         columns.append({"name": "reason", "values": reasons})
-    return {"columns": [_packed(column) for column in columns], "rows": len(table.cases) * n}
+    return {"columns": [packed_column(column) for column in columns], "rows": len(table.cases) * n}
 
 
 def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _packed(column: dict[str, Any]) -> dict[str, Any]:
+def packed_column(column: dict[str, Any]) -> dict[str, Any]:
     """Return a column of texts as distinct texts and their numbers; numbers stay as they are."""
     if column.get("number"):
         return column
@@ -268,7 +268,7 @@ def _estimate_table(summary: Summary) -> dict[str, Any]:
         {"name": "left out", "values": [_left_out(row.estimate.excluded) for row in rows]},
         {"name": "interval", "values": [_method(row.estimate) for row in rows]},
     ]
-    return {"columns": [_packed(column) for column in columns], "rows": len(rows)}
+    return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
 
 
 def _left_out(excluded: Mapping[str, int]) -> str:

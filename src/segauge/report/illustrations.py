@@ -94,11 +94,12 @@ def _overview(summary: Summary) -> Iterator[Illustration]:
         "overview",
         f"{info.name} of every structure",
         f"Mean with {level} % interval; the dashed line is the mean over all structures.",
-        lambda: figures.forest(rows, axis=axis_title(info), reference=overall, bounds=_finite_bounds(info)),
+        lambda: figures.forest(rows, axis=axis_title(info), reference=overall, bounds=finite_bounds(info)),
     )
 
 
-def _finite_bounds(info: MetricInfo) -> tuple[float, float] | None:
+def finite_bounds(info: MetricInfo) -> tuple[float, float] | None:
+    """Return the ends of a metric's scale, None where one of them is open."""
     return info.bounds if all(math.isfinite(end) for end in info.bounds) else None
 
 
@@ -117,7 +118,7 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
     words += "Point at a dot to see the case."
 
     def make() -> Any:
-        bounds = _finite_bounds(info)
+        bounds = finite_bounds(info)
         if many:
             return figures.boxes(points, axis=axis_title(info), bounds=bounds, show_points=False)
         return figures.raincloud(points, axis=axis_title(info), bounds=bounds)
@@ -255,7 +256,7 @@ def subgroup_report(result: EvaluationResult, key: str, info: MetricInfo) -> Sub
     return estimate_groups(
         case_means(result, info),
         labels,
-        bounds=_finite_bounds(info),
+        bounds=finite_bounds(info),
         higher_is_better=info.direction == "higher",
         level=result.confidence,
         n_resamples=result.n_resamples,
@@ -286,7 +287,7 @@ def _subgroups(summary: Summary) -> Iterator[Illustration]:
             f"subgroups-{_slug(key)}",
             f"{info.name} by {key}",
             f"{100 * report.level:g} % intervals{over}. The group with the worst mean is marked.",
-            partial(figures.forest, rows, axis=axis_title(info), bounds=_finite_bounds(info)),
+            partial(figures.forest, rows, axis=axis_title(info), bounds=finite_bounds(info)),
         )
         if report.gaps:
             yield _gaps(key, info, report)

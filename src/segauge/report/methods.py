@@ -7,7 +7,7 @@ from typing import Any
 
 from segauge.metrics.catalog import CATALOG
 from segauge.report.references import Reference, references_for
-from segauge.report.summary import Summary
+from segauge.report.summary import Summary, policy_words
 from segauge.stats import METHODS
 
 
@@ -71,21 +71,8 @@ def _geometry_words(options: Mapping[str, Any]) -> str:
 
 
 def _failure_words(summary: Summary) -> str:
-    policy = summary.result.policy
-    failed = {
-        "auto": "A missed, spurious, missing or unreadable structure counts as 0 on scales from 0 to 1; for distances, "
-        "which have no worst value, such cases are left out of the mean and their number is given",
-        "worst": "A failed case counts as the worst value of the scale",
-        "penalty": "A failed case counts as a penalty where the scale has no worst value, otherwise as the worst value",
-        "last": "A failed case has no value and ranks behind all others",
-        "exclude": "Failed cases were left out, and counted",
-    }[policy.failed]
-    absent = (
-        "structures that neither mask holds were left out"
-        if policy.absent == "exclude"
-        else "structures that neither mask holds count as perfect"
-    )
-    return f"{failed}; {absent}."
+    words = policy_words(summary.result.policy)
+    return words[0].upper() + words[1:]
 
 
 def _interval_words(summary: Summary) -> str:

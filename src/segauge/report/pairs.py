@@ -99,6 +99,8 @@ def read_pair(case: Case, options: Mapping[str, Any]) -> CasePair:
         raise InvalidInput("There is no prediction for this case.")
     reading: dict[str, Any] = {
         "threshold": options.get("threshold"),
+        "frame": options.get("frame"),
+        "nan": options.get("nan", "refuse"),
         "any_frame_of_reference": bool(options.get("any_frame_of_reference", False)),
         "limits": Limits(max_voxels=options.get("max_voxels", Limits().max_voxels)),
     }
@@ -125,9 +127,14 @@ def read_pair(case: Case, options: Mapping[str, Any]) -> CasePair:
 def spec_from(options: Mapping[str, Any]) -> StructureSpec:
     """Return which structures were measured, from the options of a protocol."""
     named, ignore = options.get("structures", "foreground"), options.get("ignore")
-    if isinstance(named, Mapping):
-        return StructureSpec("named", {name: tuple(parts) for name, parts in named.items()}, ignore)
-    return StructureSpec("all" if named == "all" else "foreground", ignore=ignore)
+    if not isinstance(named, Mapping):
+        return StructureSpec("all" if named == "all" else "foreground", ignore=ignore)
+    pred = options.get("pred_structures")
+    return StructureSpec("named", _parts(named), ignore, None if pred is None else _parts(pred))
+
+
+def _parts(named: Mapping[str, Any]) -> dict[str, tuple[int | str, ...]]:
+    return {name: tuple(parts) for name, parts in named.items()}
 
 
 def box_of(mask: Bools, margin: tuple[int, int, int] = (0, 0, 0)) -> tuple[slice, slice, slice]:

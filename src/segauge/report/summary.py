@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from segauge.evaluation import EvaluationResult
 from segauge.scores import MetricInfo, Status
-from segauge.stats import METHODS, Estimate, share
+from segauge.stats import METHODS, Estimate, MissingPolicy, share
 
 #: Metrics that a summary leads with, in this order, as far as a result has them.
 LEADING = ("dice", "nsd", "hd95", "assd", "lesion_f1", "det_f1")
@@ -169,8 +169,7 @@ class Summary:
             kinds[status.value] = kinds.get(status.value, 0) + 1
         words = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         return [
-            f"{len(failed)} of {self.n_cases} cases could not be measured ({words}). They are not left out: "
-            f"where a metric has a worst value they count as that ({self.result.policy})."
+            f"{len(failed)} of {self.n_cases} cases could not be measured ({words}); {policy_words(self.result.policy)}"
         ]
 
     def _remarks(self) -> list[str]:
@@ -179,20 +178,40 @@ class Summary:
             return []
         return [f"{_counted(len(notes), 'case')} came with remarks on files or geometry; see Notes."]
 
+    def methods_of(self, metrics: Iterable[MetricInfo]) -> dict[str, list[str]]:
+        """Return the interval methods of some metrics, each with the keys of the metrics that it was used for."""
+        wanted = {info.key for info in metrics}
+        used: dict[str, list[str]] = {}
+        for row in self.rows:
+            keys = used.setdefault(row.estimate.method, [])
+            if row.estimate.ci_low is not None and row.metric.key in wanted and row.metric.key not in keys:
+                keys.append(row.metric.key)
+        return {method: keys for method, keys in used.items() if keys}
+
     def methods(self) -> list[str]:
         """Return how the intervals were made, one sentence per method."""
         lines = []
-        for key in self.interval_methods:
+        for key, metrics in self.methods_of(self.result.metrics).items():
             name = METHODS[key].name if key in METHODS else key
-            metrics = [
-                info.key
-                for info in self.result.metrics
-                if any(row.metric == info and row.estimate.method == key for row in self.rows)
-            ]
             lines.append(f"{100 * self.result.confidence:g} % {name} intervals: {', '.join(metrics)}.")
             if key in METHOD_NOTES:
                 lines.append(METHOD_NOTES[key])
         return lines
+
+
+def policy_words(policy: MissingPolicy) -> str:
+    """Return in words what cases without a number count as."""
+    failed = {
+        "auto": "a failed case counts as the worst value where the scale has one (0 for Dice); where it has none, as a "
+        "distance, it is left out of the mean and counted",
+        "worst": "a failed case counts as the worst value of the scale",
+        "penalty": "a failed case counts as the worst value of the scale, or as a penalty where it has none",
+        "last": "a failed case has no value, is counted, and ranks behind all others",
+        "exclude": "failed cases are left out and counted",
+    }[policy.failed]
+    absent = "left out" if policy.absent == "exclude" else "taken for perfect"
+    missing = "; cases without a prediction are left out and counted" if policy.missing == "exclude" else ""
+    return f"{failed}; structures that neither mask holds are {absent}{missing}."
 
 
 def value_text(estimate: Estimate) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from segauge.errors import UnknownMetric
-from segauge.report.summary import Summary
+from segauge.report.summary import Summary, policy_words
 from segauge.scores import MetricInfo, Status
+from segauge.stats import METHODS
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def result_table(summary: Summary, metrics: Iterable[str] | None = None) -> Text
         first = found[chosen[0].key].n
         cells = [_cell(str(found[info.key]), found[info.key].n, first, info.unit) for info in chosen]
         rows.append((name, *cells, str(first), *(str(counts.get(status, 0)) for status in extra)))
-    return TextTable(tuple(columns), tuple(rows), _caption(summary))
+    return TextTable(tuple(columns), tuple(rows), _caption(summary, chosen))
 
 
 def _title(info: MetricInfo) -> str:
@@ -74,11 +75,14 @@ def _statuses(summary: Summary) -> list[Status]:
     return [status for status in Status if status in always | (found - {Status.PRESENT})]
 
 
-def _caption(summary: Summary) -> str:
+def _caption(summary: Summary, metrics: Iterable[MetricInfo]) -> str:
+    """Return over how many cases, which intervals, and what failures count as."""
     level = f"{100 * summary.result.confidence:g} %"
-    methods = "; ".join(line.rstrip(".") for line in summary.methods() if line.startswith(level))
-    intervals = f" with {level} intervals in brackets ({methods})" if methods else ""
-    return f"Means over {summary.n_cases} cases{intervals}. Cases without a number: {summary.result.policy}."
+    used = summary.methods_of(metrics)
+    names = "; ".join(f"{METHODS[key].name}: {', '.join(keys)}" for key, keys in used.items())
+    intervals = f" with {level} intervals ({names})" if used else ""
+    words = policy_words(summary.result.policy)
+    return f"Means over {summary.n_cases} cases{intervals}. {words[0].upper()}{words[1:]}"
 
 
 def estimate_table(summary: Summary) -> TextTable:
@@ -101,7 +105,9 @@ def estimate_table(summary: Summary) -> TextTable:
         )
         for row in summary.rows
     )
-    return TextTable(tuple(Column(title, title in numbers) for title in titles), rows, _caption(summary))
+    return TextTable(
+        tuple(Column(title, title in numbers) for title in titles), rows, _caption(summary, summary.result.metrics)
+    )
 
 
 def _number(value: float | None) -> str:
@@ -111,9 +117,3 @@ def _number(value: float | None) -> str:
 def flat(text: str) -> str:
     """Return text on one line, without control characters."""
     return " ".join("".join(c if c.isprintable() or c == " " else " " for c in text).split())
-
-
-def widths(table: TextTable) -> Sequence[int]:
-    """Return the longest text of each column."""
-    titles = [column.title for column in table.columns]
-    return [max(len(row[i]) for row in (titles, *table.rows)) for i in range(len(titles))]

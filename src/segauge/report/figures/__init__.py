@@ -17,7 +17,7 @@ from segauge.report.figures.rankings import (
     significance_map,
 )
 from segauge.report.figures.rendering import FILE_FORMATS, inline_svg, save, svg
-from segauge.report.figures.themes import COLOURS, config, style_rules
+from segauge.report.figures.themes import COLOURS, ThemeName, config, style_rules
 
 __all__ = [
     "COLOURS",
@@ -29,6 +29,7 @@ __all__ = [
     "PairCell",
     "Point",
     "Recall",
+    "ThemeName",
     "agreement_limits",
     "bland_altman",
     "boxes",

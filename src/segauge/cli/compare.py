@@ -1,0 +1,93 @@
+"""`segauge compare --gt LABELS --pred A=DIR --pred B=DIR`: measure several models on the same cases, and compare."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.eval import add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
+from segauge.cli.rank import print_ranking
+from segauge.cli.sources import console, one_line
+from segauge.errors import InvalidInput
+from segauge.io.layouts.finding import LAYOUTS, find_pairs
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "compare",
+        description="Measure the predictions of several models against the same ground truth, and compare them pair "
+        "by pair. Finished cases are kept in --cache (by default beside the first output file). Exit codes: 0 fine, "
+        "1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
+    )
+    parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
+    parser.add_argument(
+        "--pred",
+        required=True,
+        action="append",
+        metavar="NAME=PATH",
+        help="predictions of one model; give it per model",
+    )
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
+    parser.add_argument("--metric", help="the metric that decides (default: dice, or the first)")
+    parser.set_defaults(metadata=None, key=None)
+    add_measuring(parser.add_argument_group("measuring"))
+    add_reading(parser.add_argument_group("reading and placing"))
+    add_running(parser)
+    outputs = parser.add_argument_group("outputs")
+    outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
+    outputs.add_argument("--title", help="title of the report")
+    outputs.add_argument("--json", type=Path, metavar="FILE", help="rankings by all leading metrics, as JSON")
+    outputs.add_argument("--figures", type=Path, metavar="FOLDER", help="every figure as SVG, PDF and PNG")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure every model, compare, print and write."""
+    from segauge.report.comparison import ModelComparison
+    from segauge.report.comparison_page import comparison_illustrations, write_comparison
+    from segauge.report.files import write_figures
+
+    results = {}
+    for name, path in _models(args.pred).items():
+        pairing = find_pairs(path, args.gt, layout=args.layout)
+        cases, warnings = cases_of(pairing, args)
+        for warning in (*pairing.warnings, *warnings):
+            console().print(f"{one_line(name)}: {one_line(warning)}", markup=False)
+        results[name] = evaluated(cases, pairing, args, _cache(args))
+    comparison = ModelComparison(results, args.metric, args.confidence, max(args.resamples, 1000), args.seed)
+    for ranking in comparison.rankings.values():
+        print_ranking(ranking)
+    if args.json is not None:
+        document = {key: ranking.to_dict() for key, ranking in comparison.rankings.items()}
+        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    if args.report is not None:
+        write_comparison(comparison, args.report, title=args.title)
+    if args.figures is not None:
+        write_figures(comparison_illustrations(comparison), args.figures)
+    return max(exit_code(result, allow_missing=args.allow_missing) for result in results.values())
+
+
+def _models(given: list[str]) -> dict[str, Path]:
+    """Return the folders by the names of the models."""
+    models: dict[str, Path] = {}
+    for text in given:
+        name, sign, path = text.partition("=")
+        if not sign or not name or not path:
+            raise InvalidInput(f"Expected --pred NAME=PATH, such as --pred nnunet=results/nnunet, got {text!r}.")
+        if name in models:
+            raise InvalidInput(f"Two models are called {name!r}: give each a name of its own.")
+        models[name] = Path(path)
+    if len(models) < 2:
+        raise InvalidInput("A comparison needs two models or more: give --pred NAME=PATH twice.")
+    return models
+
+
+def _cache(args: argparse.Namespace) -> Path | None:
+    """Return the folder that keeps finished cases: one for all models, whose files are not the same."""
+    if args.cache is not None:
+        return Path(args.cache)
+    first = next((path for path in (args.report, args.json) if path), None)
+    return None if first is None else Path(first).with_name(f"{Path(first).name}.cache")

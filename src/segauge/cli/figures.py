@@ -1,0 +1,49 @@
+"""`segauge figures RESULT.json FOLDER`: every figure and table of an evaluation, as files for a paper."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from segauge.cli.sources import console
+from segauge.errors import InvalidInput
+from segauge.evaluation import read_result
+from segauge.report.figures import COLOURS, FILE_FORMATS
+from segauge.report.files import write_figures, write_tables
+from segauge.report.illustrations import illustrations
+from segauge.report.summary import Summary
+from segauge.report.tables import estimate_table, result_table
+
+
+def add_parser(subparsers: Any) -> None:
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "figures",
+        description="Write every figure of a result as SVG, PDF and PNG with its caption, and its tables as LaTeX "
+        "(booktabs), Markdown and CSV. Exit codes: 0 fine, 1 the file cannot be read, 2 usage.",
+    )
+    parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the files go")
+    parser.add_argument("--formats", default="svg,pdf,png", help="of the figures (default: svg,pdf,png)")
+    parser.add_argument("--theme", default="light", choices=tuple(COLOURS), help="colours of the figures")
+    parser.add_argument("--metrics", help="columns of the table of results, such as dice,hd95 (default: the leading)")
+    parser.add_argument("--report", type=Path, metavar="FILE", help="the HTML report, too")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read the result and write the files."""
+    formats = [f".{part.strip().lower().lstrip('.')}" for part in args.formats.split(",") if part.strip()]
+    unknown = [ending for ending in formats if ending not in FILE_FORMATS]
+    if unknown:
+        raise InvalidInput(f"--formats: expected some of svg, pdf, png, got {unknown[0][1:]!r}.")
+    summary = Summary(read_result(args.result))
+    metrics = None if args.metrics is None else [part.strip() for part in args.metrics.split(",")]
+    tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}
+    written = write_tables(tables, args.folder)
+    written += write_figures(illustrations(summary), args.folder, formats=formats, theme=args.theme)
+    if args.report is not None:
+        written.append(summary.result.to_html(args.report))
+    console().print(f"{len(written)} files written to {args.folder}", markup=False)
+    return 0

@@ -1,0 +1,265 @@
+"""Several models on the same cases: rankings, pairs, ranks over resamples, and the cases where models disagree."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from segauge.errors import InvalidInput, UnknownMetric
+from segauge.evaluation import EvaluationResult
+from segauge.report.illustrations import scale_of_info
+from segauge.report.summary import LEADING
+from segauge.scores import MetricInfo
+from segauge.stats import Ranking, ScoreMatrix, average_matrix, rank, score_matrix
+from segauge.stats.comparison import comparable, pair_statistics
+from segauge.stats.matrix import RANKED_WITHIN_CASES, average_ranks
+
+#: Metrics that are ranked beside the first one.
+MOST_METRICS = 4
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """A structure of a case where the models' scores lie far apart: the best and the worst, with their scores."""
+
+    case: str
+    structure: str
+    best: str
+    worst: str
+    best_value: float
+    worst_value: float | None
+
+    @property
+    def gap(self) -> float:
+        """How far apart they are; infinite where the worst failed without a value."""
+        return math.inf if self.worst_value is None else abs(self.best_value - self.worst_value)
+
+
+@dataclass(frozen=True, eq=False)
+class ModelComparison:
+    """The results of several models on the same cases, compared by one metric first and by others beside it.
+
+    Attributes:
+        results: by name of the model.
+        metric: key of the metric that decides; the first of the leading ones if not given.
+        level, n_resamples, seed: of intervals, verdicts and resamples; by default those of the results' first.
+
+    """
+
+    results: Mapping[str, EvaluationResult]
+    metric: str | None = None
+    level: float = 0.95
+    n_resamples: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if len(self.results) < 2:
+            raise InvalidInput(f"A comparison needs two models or more, got {len(self.results)}.")
+        if self.metric is not None and self.metric not in {info.key for info in self.metrics}:
+            raise UnknownMetric(f"The models share no metric {self.metric!r}; they share {', '.join(self._shared)}.")
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names of the models."""
+        return tuple(self.results)
+
+    @property
+    def _shared(self) -> list[str]:
+        known = [set(result.metric_names) for result in self.results.values()]
+        return [key for key in next(iter(self.results.values())).metric_names if all(key in keys for keys in known)]
+
+    @cached_property
+    def metrics(self) -> tuple[MetricInfo, ...]:
+        """Metrics that all models have and that say which way is better."""
+        first = next(iter(self.results.values()))
+        return tuple(info for info in first.metrics if info.key in self._shared and info.direction != "none")
+
+    @cached_property
+    def leading(self) -> tuple[MetricInfo, ...]:
+        """The metric that decides, then those beside it."""
+        known = {info.key: info for info in self.metrics}
+        order = [self.metric, *LEADING] if self.metric else list(LEADING)
+        found = [known[key] for key in dict.fromkeys(order) if key in known]
+        return tuple(found[:MOST_METRICS] or self.metrics[:MOST_METRICS])
+
+    @cached_property
+    def structures(self) -> tuple[str, ...]:
+        """Structures that all models have."""
+        names = [set(result.structures) for result in self.results.values()]
+        shared = [name for name in next(iter(self.results.values())).structures if all(name in one for one in names)]
+        if not shared:
+            raise InvalidInput("The models have no structure in common.")
+        return tuple(shared)
+
+    @cached_property
+    def n_cases(self) -> int:
+        """Cases that any model was scored on; one that a model lacks counts as its failure."""
+        return len({case for result in self.results.values() for case in result.table.cases})
+
+    def matrix(self, structure: str, info: MetricInfo) -> ScoreMatrix:
+        """Return the scores of all models on one structure and metric, paired by case."""
+        first = next(iter(self.results.values()))
+        return score_matrix(
+            {name: result.table for name, result in self.results.items()},
+            structure=structure,
+            metric=info.key,
+            scale=scale_of_info(info),
+            policy=first.policy,
+            cases="failed",
+        )
+
+    def overall_matrix(self, info: MetricInfo) -> ScoreMatrix | None:
+        """Return the matrix that the overall ranking is made of; None where failures have no value to average."""
+        parts = {name: self.matrix(name, info) for name in self.structures}
+        if len(parts) == 1:
+            return next(iter(parts.values()))
+        return None if any(part.has_failures_without_value for part in parts.values()) else average_matrix(parts)
+
+    @cached_property
+    def rankings(self) -> dict[str, Ranking]:
+        """The ranking by each leading metric, over all structures, where there is one."""
+        found = {}
+        for info in self.leading:
+            matrix = self.overall_matrix(info)
+            if matrix is not None:
+                over = "" if len(self.structures) == 1 else f", average of {len(self.structures)} structures"
+                found[info.key] = replace(self._rank(matrix), title=f"{info.name}{over}")
+        if not found:
+            raise InvalidInput(
+                "No leading metric has a mean over the structures: failures of a distance have no value. "
+                "Measure Dice or NSD as well, or give a penalty."
+            )
+        return found
+
+    @cached_property
+    def deciding(self) -> MetricInfo:
+        """The metric of the main ranking."""
+        return next(info for info in self.leading if info.key in self.rankings)
+
+    @property
+    def ranking(self) -> Ranking:
+        """The main ranking."""
+        return self.rankings[self.deciding.key]
+
+    @cached_property
+    def by_structure(self) -> dict[str, Ranking]:
+        """The ranking of each structure by the deciding metric; {} for a single structure."""
+        if len(self.structures) == 1:
+            return {}
+        return {name: self._rank(self.matrix(name, self.deciding)) for name in self.structures}
+
+    def _rank(self, matrix: ScoreMatrix) -> Ranking:
+        return rank(matrix, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
+
+    @cached_property
+    def failures(self) -> dict[str, tuple[int, int]]:
+        """Per model how many structures of cases failed, and how many there were to predict or were invented."""
+        failed = np.zeros(len(self.models), dtype=np.int64)
+        total = np.zeros(len(self.models), dtype=np.int64)
+        for name in self.structures:
+            matrix = self.matrix(name, self.deciding)
+            scored = ~np.isnan(matrix.values)
+            failed += np.count_nonzero(matrix.failed & scored, axis=0)
+            total += np.count_nonzero(scored, axis=0)
+        return {name: (int(f), int(t)) for name, f, t in zip(self.models, failed, total, strict=True)}
+
+    @cached_property
+    def rank_frequencies(self) -> dict[str, dict[float, float]]:
+        """Per model, best first, how often it has each rank over resampled cases (the resamples of the ranking)."""
+        matrix = comparable(self._main_matrix, True, None, {})
+        shifts = pair_statistics(matrix, self.n_resamples, self.seed).model_shifts
+        sign = 1.0 if matrix.scale.higher_is_better else -1.0
+        ranks = average_ranks(sign * (np.nanmean(matrix.values, axis=0) + shifts))
+        shares: dict[str, dict[float, float]] = {}
+        for model in self.ranking.models:
+            values, counts = np.unique(ranks[:, matrix.models.index(model.name)], return_counts=True)
+            shares[model.name] = {float(r): float(c) / len(ranks) for r, c in zip(values, counts, strict=True)}
+        return shares
+
+    @property
+    def _main_matrix(self) -> ScoreMatrix:
+        matrix = self.overall_matrix(self.deciding)
+        if matrix is None:
+            raise AssertionError("the deciding metric has a ranking, so it has a matrix")
+        return matrix
+
+    @cached_property
+    def mean_ranks(self) -> dict[str, float]:
+        """Per model its mean rank within the cases (and structures), failures last."""
+        sums, count = np.zeros(len(self.models)), 0
+        for name in self.structures:
+            ranked = self.matrix(name, self.deciding).as_ranks().values
+            sums, count = sums + ranked.sum(axis=0), count + len(ranked)
+        return {model: float(value) / max(count, 1) for model, value in zip(self.models, sums, strict=True)}
+
+    def case_scores(self, info: MetricInfo) -> dict[str, dict[str, float]]:
+        """Return per model the mean of each case over its structures, for cases that every model has a number for."""
+        stacked = np.stack([self._aligned(name, info) for name in self.structures])
+        stacked = np.where(np.isfinite(stacked), stacked, np.nan)
+        usable = np.asarray(np.isfinite(stacked).all(axis=2))
+        kept = np.where(usable[:, :, None], stacked, 0.0).sum(axis=0)
+        counts = usable.sum(axis=0)
+        return {
+            model: {case: float(kept[i, j] / counts[i]) for i, case in enumerate(self._cases) if counts[i] > 0}
+            for j, model in enumerate(self.models)
+        }
+
+    @cached_property
+    def _cases(self) -> tuple[str, ...]:
+        return self.matrix(self.structures[0], self.leading[0]).cases
+
+    def _aligned(self, structure: str, info: MetricInfo) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        return np.asarray(self.matrix(structure, info).values)
+
+    def disagreements(self, most: int = 12) -> list[Disagreement]:
+        """Return the structures of cases where the best and the worst model lie farthest apart."""
+        info, found = self.deciding, []
+        for name in self.structures:
+            matrix = self.matrix(name, info)
+            for case, row in zip(matrix.cases, matrix.values, strict=True):
+                known = [j for j in range(len(row)) if math.isfinite(row[j])]
+                failed = [j for j in range(len(row)) if math.isinf(row[j])]
+                if not known or len(known) + len(failed) < 2:
+                    continue
+                ordered = sorted(known, key=lambda j: row[j], reverse=info.direction == "higher")
+                worst = failed[0] if failed else ordered[-1]
+                value = None if failed else float(row[worst])
+                best = ordered[0]
+                found.append(Disagreement(case, name, self.models[best], self.models[worst], float(row[best]), value))
+        return sorted(found, key=lambda one: -one.gap)[:most]
+
+    def sentences(self) -> list[str]:
+        """Return what the comparison says, in plain words."""
+        ranking = self.ranking
+        over = "" if len(self.structures) == 1 else f", averaged over {len(self.structures)} structures"
+        winners = ranking.winners
+        lines = [f"{len(self.models)} models on the same {self.n_cases} cases."]
+        if len(winners) == len(self.models):
+            lines.append(
+                f"By {self.deciding.name}{over}, no model can be told from the best: all share the first place."
+            )
+        elif len(winners) == 1:
+            lines.append(f"By {self.deciding.name}{over}, {winners[0]} is significantly better than every other model.")
+        else:
+            lines.append(
+                f"By {self.deciding.name}{over}, {', '.join(winners[:-1])} and {winners[-1]} share the first place: "
+                "they cannot be told apart from the best."
+            )
+        lines.append(ranking.rule)
+        lines += [note for note in ranking.notes if note == RANKED_WITHIN_CASES or note.startswith("a case")]
+        share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
+        deciding = ranking.deciding_cases
+        names = ", ".join(deciding[:4]) + (" and others" if len(deciding) > 4 else "")
+        lines.append(f"{share}; another model would come first without {names}." if deciding else f"{share}.")
+        for info in self.leading:
+            other = self.rankings.get(info.key)
+            if other is not None and info != self.deciding and other.models[0].name != ranking.models[0].name:
+                lines.append(f"By {info.name} the order begins with {other.models[0].name} instead.")
+        unranked = [info.name for info in self.leading if info.key not in self.rankings]
+        if unranked:
+            lines.append(f"Not ranked over all structures, because failures have no value: {', '.join(unranked)}.")
+        return lines

@@ -1,0 +1,238 @@
+"""The comparison report: figures, tables and page of several models."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from segauge.io.outputs import write_whole
+from segauge.report import figures
+from segauge.report.comparison import ModelComparison
+from segauge.report.figures import Interval, PairCell, Point
+from segauge.report.html import Picture, glossary, packed_column, page, rounded
+from segauge.report.illustrations import Illustration, axis_title, finite_bounds
+from segauge.report.references import references_for
+from segauge.scores import MetricInfo
+from segauge.stats import RankedModel, Ranking
+from segauge.stats.comparison import PairResult
+
+#: Above so many pairs the forest of differences shows the neighbours in the ranking only.
+MOST_PAIRS = 28
+MOST_BOXED = 20
+
+
+def write_comparison(comparison: ModelComparison, path: str | os.PathLike[str], *, title: str | None = None) -> Path:
+    """Write the comparison report as one HTML file."""
+    return write_whole(path, comparison_text(comparison, title=title))
+
+
+def comparison_text(comparison: ModelComparison, *, title: str | None = None) -> str:
+    """Return the comparison report as the text of an HTML file."""
+    pictures = {one.key: Picture.of(one) for one in comparison_illustrations(comparison)}
+    ranking = comparison.ranking
+    methods = {model.score.method for found in comparison.rankings.values() for model in found.models}
+    return page(
+        "comparison.html.j2",
+        title=title or "Comparison of models",
+        comparison=comparison,
+        ranking=ranking,
+        pictures=pictures,
+        others={
+            info.key: comparison.rankings[info.key] for info in comparison.leading if info.key in comparison.rankings
+        },
+        disagreements=comparison.disagreements(),
+        paragraph=methods_paragraph(comparison),
+        references=references_for(
+            comparison.leading, sorted(methods), others=("romano2005", "demsar2006", "wiesenfarth2021")
+        ),
+        glossary=glossary(comparison.leading),
+        data={"pairs": pair_table(comparison), "cases": _case_table(comparison)},
+    )
+
+
+def comparison_illustrations(comparison: ModelComparison) -> Iterator[Illustration]:
+    """Yield the figures of a comparison."""
+    ranking, info = comparison.ranking, comparison.deciding
+    order = [model.name for model in ranking.models]
+    level = f"{100 * ranking.level:g} %"
+    yield Illustration(
+        "means",
+        f"{info.name} of every model",
+        f"Mean with {level} interval. Overlapping intervals say little about the difference of two models: see pairs.",
+        partial(
+            figures.forest,
+            [_mean_row(model, comparison.failures[model.name]) for model in ranking.models],
+            axis=axis_title(info),
+        ),
+    )
+    yield Illustration(
+        "significance",
+        "Significance map",
+        "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
+        f"pairs ({ranking.comparison.method}, {ranking.comparison.correction}). Grey cells are undecided, not equal.",
+        partial(figures.significance_map, order, list(_cells(ranking, order, info))),
+    )
+    shown = _shown_pairs(ranking, order)
+    yield Illustration(
+        "differences",
+        "Paired differences",
+        f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
+        "are marked." + ("" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."),
+        partial(
+            figures.forest, [_pair_row(pair) for pair in shown], axis=f"difference of {axis_title(info)}", reference=0.0
+        ),
+    )
+    yield Illustration(
+        "ranks",
+        "Ranks over resampled cases",
+        f"Area of a disc: how often the model has the rank over {ranking.n_resamples} resamples of the cases. Line: "
+        f"the ranks that the data do not exclude ({level}).",
+        partial(
+            figures.rank_blobs,
+            comparison.rank_frequencies,
+            intervals={model.name: (model.rank_low, model.rank_high) for model in ranking.models},
+        ),
+    )
+    yield _critical_difference(comparison)
+    yield Illustration(
+        "podium",
+        "Podium",
+        "Every case is a line through the models' scores, from the best to the worst; below, how often a model has "
+        "each place."
+        + ("" if len(comparison.structures) == 1 else " Scores are means over the structures that all models have."),
+        partial(
+            figures.podium,
+            {name: comparison.case_scores(info)[name] for name in order},
+            axis=axis_title(info),
+            higher_is_better=info.direction == "higher",
+        ),
+    )
+    if len(comparison.structures) <= MOST_BOXED:
+        yield Illustration(
+            "structures",
+            f"{info.name} by structure",
+            "Quartiles, median, and whiskers to the last value within 1.5 times the box; failures count as the "
+            "scale's worst value where it has one, and are not drawn where it has none.",
+            partial(figures.boxes, list(_points(comparison, info)), axis=axis_title(info), bounds=finite_bounds(info)),
+        )
+
+
+def _mean_row(model: RankedModel, failures: tuple[int, int]) -> Interval:
+    score = model.score
+    note = f"{score}  n = {score.n}" + (f", {failures[0]} of {failures[1]} failed" if failures[0] else "")
+    return Interval(model.name, score.value, score.ci_low, score.ci_high, note)
+
+
+def _cells(ranking: Ranking, order: list[str], info: MetricInfo) -> Iterator[PairCell]:
+    sign = 1.0 if info.direction == "higher" else -1.0
+    for row in order:
+        for column in order:
+            if row == column:
+                continue
+            pair = ranking.comparison[row, column]
+            effect = None if pair.effect_size is None else sign * pair.effect_size
+            yield PairCell(row, column, pair.verdict, pair.p_value, effect, _pair_note(pair))
+
+
+def _pair_note(pair: PairResult) -> str:
+    limits = "" if pair.ci_low is None else f" [{pair.ci_low:+.3g}, {pair.ci_high:+.3g}]"
+    return f"{pair.delta:+.3g}{limits}, n = {pair.n}"
+
+
+def _pair_row(pair: PairResult) -> Interval:
+    p = "" if pair.p_value is None else "  p < 0.001" if pair.p_value < 0.001 else f"  p = {pair.p_value:.3f}"
+    return Interval(
+        f"{pair.a} \N{MINUS SIGN} {pair.b}",
+        pair.delta,
+        pair.ci_low,
+        pair.ci_high,
+        f"{_pair_note(pair)}{p}",
+        emphasis=pair.distinguishable,
+    )
+
+
+def _shown_pairs(ranking: Ranking, order: list[str]) -> list[PairResult]:
+    if len(ranking.comparison.pairs) <= MOST_PAIRS:
+        return [ranking.comparison[a, b] for i, a in enumerate(order) for b in order[i + 1 :]]
+    return [ranking.comparison[a, b] for a, b in pairwise(order)]
+
+
+def _critical_difference(comparison: ModelComparison) -> Illustration:
+    ranks = comparison.mean_ranks
+    order = sorted(ranks, key=lambda name: ranks[name])
+    apart = [(pair.a, pair.b) for pair in comparison.ranking.comparison.pairs if pair.distinguishable]
+    return Illustration(
+        "critical",
+        "Critical-difference diagram",
+        "Mean rank within the cases. A bar joins models that the comparison of means did not tell apart "
+        f"({comparison.ranking.comparison.method}), rather than the Nemenyi test of the classic diagram.",
+        partial(figures.critical_difference, ranks, figures.cliques(order, apart)),
+    )
+
+
+def _points(comparison: ModelComparison, info: MetricInfo) -> Iterator[Point]:
+    order = [model.name for model in comparison.ranking.models]
+    for structure in comparison.structures:
+        matrix = comparison.matrix(structure, info)
+        for name in order:
+            j = matrix.models.index(name)
+            for case, value in zip(matrix.cases, matrix.values[:, j], strict=True):
+                yield Point(structure, float(value), case, name)
+
+
+def pair_table(comparison: ModelComparison) -> dict[str, Any]:
+    """Return all pairs by all ranked metrics."""
+    rows = [
+        (info, pair)
+        for info in comparison.leading
+        if info.key in comparison.rankings
+        for pair in comparison.rankings[info.key].comparison.pairs
+    ]
+    columns: list[dict[str, Any]] = [
+        {"name": "metric", "values": [info.name for info, _ in rows]},
+        {"name": "model", "values": [pair.a for _, pair in rows]},
+        {"name": "against", "values": [pair.b for _, pair in rows]},
+        {"name": "difference", "number": True, "values": [rounded(pair.delta) for _, pair in rows]},
+        {"name": "low", "number": True, "values": [rounded(pair.ci_low) for _, pair in rows]},
+        {"name": "high", "number": True, "values": [rounded(pair.ci_high) for _, pair in rows]},
+        {"name": "p", "number": True, "values": [rounded(pair.p_value) for _, pair in rows]},
+        {"name": "effect size", "number": True, "values": [rounded(pair.effect_size) for _, pair in rows]},
+        {"name": "wins", "number": True, "values": [rounded(pair.wins) for _, pair in rows]},
+        {"name": "n", "number": True, "values": [pair.n for _, pair in rows]},
+        {"name": "verdict", "values": [pair.verdict for _, pair in rows]},
+    ]
+    return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
+
+
+def _case_table(comparison: ModelComparison) -> dict[str, Any]:
+    """Return the deciding metric of every case and structure, a column per model."""
+    info = comparison.deciding
+    matrices = {name: comparison.matrix(name, info) for name in comparison.structures}
+    cases = [case for matrix in matrices.values() for case in matrix.cases]
+    columns: list[dict[str, Any]] = [{"name": "case", "values": cases}]
+    if len(matrices) > 1:
+        columns.append({"name": "structure", "values": [name for name, m in matrices.items() for _ in m.cases]})
+    for j, model in enumerate(comparison.models):
+        values = [rounded(float(x)) for matrix in matrices.values() for x in matrix.values[:, j]]
+        columns.append({"name": model, "number": True, "values": values})
+    return {"columns": [packed_column(column) for column in columns], "rows": len(cases)}
+
+
+def methods_paragraph(comparison: ModelComparison) -> str:
+    """Return how the models were compared, as a methods section would say it."""
+    ranking = comparison.ranking
+    version = next(iter(comparison.results.values())).protocol.get("versions", {}).get("segauge", "")
+    over = "" if len(comparison.structures) == 1 else " as the unweighted mean over the structures"
+    policy = next(iter(comparison.results.values())).policy
+    return (
+        f"{len(comparison.models)} models were compared on {comparison.n_cases} cases with segauge {version}, paired "
+        f"by case, by {comparison.deciding.name}{over}; a case without a prediction counts as a failure of that model "
+        f"({policy}). All pairs were compared by the mean of their per-case differences "
+        f"({ranking.comparison.method} with {ranking.comparison.correction} correction, {ranking.n_resamples} "
+        f"resamples of cases, seed {ranking.seed}). {ranking.rule} Intervals and ranks speak of these predictions on "
+        "this population of cases, not of newly trained models."
+    )

@@ -1,0 +1,101 @@
+"""eval --report, compare and figures: every flag does one library call, and the files are there."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("altair", reason="the report needs segauge[report]")
+pytest.importorskip("jinja2", reason="the report needs segauge[report]")
+nibabel = pytest.importorskip("nibabel", reason="writes the files of these tests")
+
+from segauge.cli import main
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory):
+    """Two models, ground truth and images of twelve cases, in files."""
+    root = tmp_path_factory.mktemp("models")
+    rng = np.random.default_rng(0)
+    grid = np.indices((24, 24, 16))
+    for case in range(12):
+        centre = rng.uniform(9, 13, 3)
+        radius = np.sqrt(sum((axis - middle) ** 2 for axis, middle in zip(grid, centre, strict=True)))
+        pictures = {"gt": radius < 6, "A": radius < 6.5, "B": radius < 7.5, "images": 1000 - 40 * radius}
+        for name, array in pictures.items():
+            (root / name).mkdir(exist_ok=True)
+            kind = np.int16 if name == "images" else np.uint8
+            ending = "_0000" if name == "images" else ""
+            nibabel.save(
+                nibabel.Nifti1Image(array.astype(kind), np.diag([1, 1, 2.5, 1])),
+                root / name / f"case_{case:02d}{ending}.nii.gz",
+            )
+    return root
+
+
+def run(*arguments):
+    return main([str(argument) for argument in arguments])
+
+
+def test_eval_writes_a_report_with_images_and_a_curve(folders, tmp_path, capsys):
+    report = tmp_path / "report.html"
+    code = run(
+        "eval", "--pred", folders / "A", "--gt", folders / "gt", "--report", report, "--images", folders / "images",
+        "--title", "Twelve balls", "--executor", "serial", "--resamples", 200,
+    )  # fmt: skip
+    assert code == 0
+    text = report.read_text()
+    assert "<title>Twelve balls</title>" in text
+    assert "data:image/png;base64," in text
+    assert 'id="tolerance-curve"' in text
+    assert "nsd@7.5" in text
+
+
+def test_eval_of_chosen_metrics_reports_only_those(folders, tmp_path):
+    report = tmp_path / "report.html"
+    run(
+        "eval", "--pred", folders / "A", "--gt", folders / "gt", "--report", report, "--metrics", "dice",
+        "--executor", "serial", "--resamples", 200,
+    )  # fmt: skip
+    assert 'id="tolerance-curve"' not in report.read_text()
+
+
+def test_compare_ranks_writes_and_prints(folders, tmp_path, capsys):
+    report, table = tmp_path / "compare.html", tmp_path / "compare.json"
+    code = run(
+        "compare", "--gt", folders / "gt", "--pred", f"A={folders / 'A'}", "--pred", f"B={folders / 'B'}",
+        "--metrics", "dice,nsd", "--report", report, "--json", table, "--executor", "serial", "--resamples", 1000,
+    )  # fmt: skip
+    assert code == 0
+    assert "Dice coefficient, 12 cases" in capsys.readouterr().out
+    ranking = json.loads(table.read_text())["dice"]
+    assert [model["name"] for model in ranking["models"]] == ["A", "B"]
+    assert "A is significantly better than every other model" in report.read_text()
+
+
+def test_compare_says_what_it_needs(folders, capsys):
+    assert run("compare", "--gt", folders / "gt", "--pred", folders / "A") == 1
+    assert "Expected --pred NAME=PATH" in capsys.readouterr().err
+    assert run("compare", "--gt", folders / "gt", "--pred", f"A={folders / 'A'}") == 1
+    assert "two models or more" in capsys.readouterr().err
+    assert run("compare", "--gt", folders / "gt", "--pred", f"A={folders / 'A'}", "--pred", "A=elsewhere") == 1
+    assert "Two models are called 'A'" in capsys.readouterr().err
+
+
+def test_figures_writes_every_figure_and_table(folders, tmp_path, capsys):
+    result = tmp_path / "result.json"
+    run(
+        "eval", "--pred", folders / "A", "--gt", folders / "gt", "--json", result, "--executor", "serial",
+        "--metrics", "dice,pred_volume,gt_volume", "--resamples", 200,
+    )  # fmt: skip
+    out = tmp_path / "paper"
+    report = tmp_path / "again.html"
+    assert run("figures", result, out, "--formats", "svg,pdf,png", "--report", report) == 0
+    names = {path.name for path in out.iterdir()}
+    for stem in ("distribution-dice", "agreement-foreground"):
+        assert {f"{stem}.svg", f"{stem}.pdf", f"{stem}.png"} <= names
+    assert {"results.tex", "results.md", "results.csv", "estimates.csv", "captions.md"} <= names
+    assert "\\toprule" in (out / "results.tex").read_text()
+    assert report.exists()
+    assert run("figures", result, out, "--formats", "bmp") == 1
+    assert "expected some of svg, pdf, png" in capsys.readouterr().err

@@ -1,0 +1,125 @@
+"""The comparison says what the ranking says, counts failures, and names where models disagree."""
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("altair", reason="the report needs segauge[report]")
+pytest.importorskip("jinja2", reason="the report needs segauge[report]")
+
+from segauge.errors import InvalidInput, UnknownMetric
+from segauge.report.comparison import ModelComparison
+from segauge.report.comparison_page import comparison_illustrations, comparison_text, pair_table
+from segauge.scores import Status
+
+from .examples import HOSTILE, synthetic
+
+
+def model(quality, *, structures=("liver", "pancreas"), seed=0, failed=()):
+    """Return the result of a model: the same cases for all, scores moved by its quality."""
+    found = synthetic(30, structures, curve=False, seed=1)
+    rng = np.random.default_rng(seed)
+    values, status = found.table.values.copy(), found.table.status.copy()
+    status[:] = Status.PRESENT
+    k = found.table.metrics.index("dice")
+    base = np.random.default_rng(7).beta(20, 4, values.shape[:2])
+    values[:, :, k] = np.clip(base + quality + rng.normal(0, 0.01, base.shape), 0, 1)
+    values[np.isnan(values)] = 0.5
+    for case in failed:
+        status[case, 0] = Status.MISSED
+        values[case, 0] = np.nan
+    table = replace(found.table, values=values, status=status)
+    return replace(found, table=table)
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    models = {"good": model(0.05, seed=1), "fair": model(0.0, seed=2), "also fair": model(0.001, seed=3, failed=(4,))}
+    return ModelComparison(models, metric="dice", n_resamples=1000)
+
+
+def test_the_better_model_leads_and_ties_are_named(comparison):
+    assert comparison.ranking.models[0].name == "good"
+    assert comparison.ranking.winners == ("good",)
+    assert "good is significantly better than every other model" in " ".join(comparison.sentences())
+    assert comparison.deciding.key == "dice"
+
+
+def test_ranks_over_resamples_are_shares_and_agree_with_the_ranking(comparison):
+    for name, shares in comparison.rank_frequencies.items():
+        assert sum(shares.values()) == pytest.approx(1.0)
+        mean = sum(rank * share for rank, share in shares.items())
+        # The same resamples as those of the ranking: the mean rank comes out to rounding.
+        assert mean == pytest.approx(comparison.ranking[name].mean_rank, abs=1e-9)
+
+
+def test_failures_are_counted_over_structures(comparison):
+    assert comparison.failures["also fair"] == (1, 60)
+    assert comparison.failures["good"] == (0, 60)
+
+
+def test_the_largest_disagreement_is_the_failure(comparison):
+    first = comparison.disagreements()[0]
+    assert (first.case, first.structure, first.worst) == ("case_0004", "liver", "also fair")
+    assert first.worst_value == 0.0
+
+
+def test_mean_ranks_lie_between_one_and_the_number_of_models(comparison):
+    ranks = comparison.mean_ranks
+    assert min(ranks, key=ranks.get) == "good"
+    # Ranks within a case are 1 + 2 + 3 whatever the order.
+    assert sum(ranks.values()) == pytest.approx(6.0)
+
+
+def test_every_figure_of_a_comparison_is_drawn(comparison):
+    from segauge.report import figures
+
+    keys = []
+    for one in comparison_illustrations(comparison):
+        one.make().to_dict()
+        keys.append(one.key)
+        assert figures.inline_svg(one.make(), label=one.title).startswith("<svg")
+    assert {"means", "significance", "differences", "ranks", "critical", "podium", "structures"} <= set(keys)
+
+
+def test_the_page_holds_every_pair_and_case(comparison):
+    text = comparison_text(comparison)
+    found = re.search(r'id="data-pairs">(.*?)</script>', text, re.DOTALL)
+    assert json.loads(found[1]) == pair_table(comparison)
+    assert pair_table(comparison)["rows"] == 3 * len(comparison.rankings)
+    assert "Content-Security-Policy" in text
+
+
+def test_hostile_names_of_models_and_structures_stay_text():
+    names = HOSTILE[:4]
+    models = {name: model(i / 100, structures=HOSTILE[:2], seed=i) for i, name in enumerate(names)}
+    text = comparison_text(ModelComparison(models, n_resamples=1000), title=HOSTILE[0])
+    assert "<script>alert" not in text
+    assert "<img" not in text
+
+
+def test_what_cannot_be_compared_is_refused():
+    with pytest.raises(InvalidInput, match="two models or more"):
+        ModelComparison({"one": model(0)})
+    with pytest.raises(UnknownMetric, match="share no metric 'nonsense'"):
+        ModelComparison({"a": model(0), "b": model(0.1)}, metric="nonsense")
+    with pytest.raises(InvalidInput, match="no structure in common"):
+        _ = ModelComparison({"a": model(0), "b": model(0, structures=("heart",))}).structures
+
+
+def test_cases_that_one_model_lacks_count_as_its_failures():
+    full, short = model(0.0, seed=1), model(0.0, seed=2)
+    kept = list(range(25))
+    table = replace(
+        short.table,
+        cases=short.table.cases[:25],
+        values=short.table.values[kept],
+        status=short.table.status[kept],
+    )
+    found = ModelComparison({"full": full, "short": replace(short, table=table)}, metric="dice", n_resamples=1000)
+    assert found.n_cases == 30
+    assert found.failures["short"] == (10, 60)
+    assert found.ranking.models[0].name == "full"

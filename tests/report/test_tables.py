@@ -1,0 +1,149 @@
+"""Tables for papers: the numbers of the result, and names that no format can take for markup."""
+
+import csv
+import io
+import json
+import re
+
+import numpy as np
+import pytest
+
+from segauge.errors import InvalidInput, UnknownMetric
+from segauge.evaluation import Case, evaluate, read_result
+from segauge.report.latex import escaped as in_latex
+from segauge.report.latex import latex
+from segauge.report.markdown import escaped as in_markdown
+from segauge.report.summary import Summary, surprising_cases, worst_cases
+from segauge.report.tables import estimate_table, result_table
+from segauge.scores import Status
+
+from .examples import HOSTILE, balls, phantom_result, synthetic
+
+
+@pytest.fixture(scope="module")
+def result():
+    return synthetic()
+
+
+def test_a_row_per_structure_with_the_numbers_of_the_result(result):
+    table = result_table(Summary(result), ["dice", "hd95"])
+    assert [column.title for column in table.columns][:3] == [
+        "structure",
+        "Dice coefficient",
+        "95 % Hausdorff distance (mm)",
+    ]
+    for row in table.rows:
+        found = result.summary(row[0])
+        assert row[1] == str(found["dice"])
+        assert row[2].startswith(str(found["hd95"]).removesuffix(" mm"))
+        assert str(found["hd95"].n) in row[2] or found["hd95"].n == found["dice"].n
+    with pytest.raises(UnknownMetric, match="has no metric 'nonsense'"):
+        result_table(Summary(result), ["nonsense"])
+
+
+def test_the_caption_names_the_interval_of_each_metric_shown(result):
+    caption = result_table(Summary(result), ["dice", "hd95"]).caption
+    assert "calibrated bootstrap: dice; bootstrap-t: hd95" in caption
+    assert "counts as the worst value" in caption
+
+
+def test_estimates_have_every_number_in_a_cell_of_its_own(result):
+    table = estimate_table(Summary(result))
+    assert len(table.rows) == len(result.structures) * len(result.metrics)
+    first = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
+    assert float(first["mean"]) == pytest.approx(result.summary("liver")["dice"].value, rel=1e-5)
+    assert int(first["missed"]) == result.table.status_counts("liver").get(Status.MISSED, 0)
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_latex_has_no_command_that_is_not_ours(name):
+    text = in_latex(name)
+    words = "backslash|asciitilde|asciicircum|less|greater|quotedbl|bar|asciigrave|quotesingle"
+    known = rf"\\text(?:{words})\{{\}}|\\[{{}}$&#_%]"
+    rest = re.sub(known, "", text)
+    assert not set(rest) & set("\\{}$&#%^_~<>\"|`'")
+    assert "\n" not in text
+    assert "\x00" not in text
+
+
+def test_a_latex_row_cannot_begin_with_a_bracket():
+    table = result_table(Summary(synthetic(12, ("[1cm] odd", "*star"))))
+    rows = latex(table).split("\\midrule")[1].splitlines()
+    assert not [row for row in rows if row.strip().startswith(("[", "*"))]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_markdown_is_text(name):
+    text = in_markdown(name)
+    assert not re.search(r"<[a-zA-Z/!]", text)
+    assert not re.search(r"(?<!\\)[|`*_]", text)
+    assert not re.search(r"https?:", text)
+    assert "\n" not in text
+
+
+def test_markdown_and_latex_of_hostile_structures_keep_their_shape():
+    found = synthetic(12, HOSTILE)
+    lines = found.to_markdown().splitlines()
+    # Bars that are not escaped make the cells: as many in every row as in the header.
+    bars = [len(re.findall(r"(?<!\\)\|", line)) for line in lines[: 2 + len(HOSTILE)]]
+    assert len(set(bars)) == 1
+    text = found.to_latex()
+    assert text.count("\\\\\n") == len(HOSTILE) + 1
+    assert "\\input{" not in text
+
+
+def test_notebooks_show_text_as_text():
+    shown = synthetic(12, HOSTILE[:4])._repr_html_()
+    assert "<script>" not in shown
+    assert "<img" not in shown
+    assert "&lt;script&gt;" in shown
+
+
+def test_csv_of_a_table_runs_nothing(tmp_path):
+    from segauge.report.files import write_tables
+
+    pytest.importorskip("altair")
+    summary = Summary(synthetic(12, HOSTILE[:4]))
+    paths = write_tables({"results": result_table(summary)}, tmp_path)
+    assert sorted(path.suffix for path in paths) == [".csv", ".md", ".tex"]
+    rows = list(csv.reader(io.StringIO((tmp_path / "results.csv").read_text())))
+    assert not [cell for row in rows for cell in row if cell[:1] in ("=", "+", "@")]
+
+
+def test_the_summary_counts_failures_and_what_cannot_be_excluded():
+    _, result = phantom_result()
+    words = " ".join(Summary(result).sentences())
+    assert "5 cases, one structure (organ)" in words
+    assert "Missed entirely (1 time): organ in 1." in words
+    fine = evaluate([Case(f"c{i}", balls(), balls()) for i in range(20)], metrics=["dice"], n_resamples=100)
+    # The upper limit of 0 of 20 by Jeffreys is 11.7 %, from Brown et al. (2001).
+    assert "does not exclude failures in up to 12 % of such cases" in " ".join(Summary(fine).sentences())
+
+
+def test_worst_cases_begin_with_failures_and_surprises_are_found():
+    _, result = phantom_result()
+    info = Summary(result).leading[0]
+    assert worst_cases(result, info)[0].case == "missed"
+    only = worst_cases(result, info, among=(Status.PRESENT,))
+    assert "missed" not in [one.case for one in only]
+    found = synthetic(40, ("liver",), curve=False)
+    values = found.table.values.copy()
+    values[7, 0, found.table.metrics.index("dice")] = 0.2
+    from dataclasses import replace
+
+    status = found.table.status.copy()
+    status[7, 0] = Status.PRESENT
+    changed = replace(found, table=replace(found.table, values=values, status=status))
+    assert surprising_cases(changed, Summary(changed).leading)[0].case == "case_0007"
+
+
+def test_a_result_comes_back_from_its_file(tmp_path):
+    _, result = phantom_result()
+    path = result.to_json(tmp_path / "result.json")
+    back = read_result(path)
+    np.testing.assert_array_equal(back.table.values, result.table.values)
+    assert back.to_markdown() == result.to_markdown()
+    assert Summary(back).sentences() == Summary(result).sentences()
+    path.write_text(json.dumps({"schema": "something else"}))
+    with pytest.raises(InvalidInput, match="expected a result that `segauge eval --json` wrote"):
+        read_result(path)
