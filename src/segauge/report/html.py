@@ -8,7 +8,7 @@ import json
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
@@ -122,8 +122,11 @@ def _by_section(pictures: Sequence[Picture]) -> dict[str, list[Picture]]:
     return sections
 
 
-def page(template: str, *, data: Mapping[str, Any], **values: Any) -> str:
-    """Return a page from a template: styles, script and data inside, and a policy that lets nothing else run."""
+def page(template: str, *, data: Mapping[str, Any], load: Callable[[str], str] | None = None, **values: Any) -> str:
+    """Return a page from a template: styles, script and data inside, and a policy that lets nothing else run.
+
+    `load` returns the text of templates by name, for pages of other packages; those of this package by default.
+    """
     style = figures.style_rules() + asset("report.css")
     script = asset("report.js")
     policy = (
@@ -133,7 +136,7 @@ def page(template: str, *, data: Mapping[str, Any], **values: Any) -> str:
     markup = _markup()
     tables = {name: markup(_json(table)) for name, table in data.items()}
     return str(
-        _environment()
+        _environment(load or asset)
         .get_template(template)
         .render(policy=policy, style=markup(style), script=markup(script), data=tables, **values)
     )
@@ -170,11 +173,11 @@ def _markup() -> Any:
     return Markup
 
 
-@lru_cache(maxsize=1)
-def _environment() -> Any:
+@lru_cache(maxsize=4)
+def _environment(load: Callable[[str], str]) -> Any:
     jinja2 = _jinja()
     environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(asset),
+        loader=jinja2.FunctionLoader(load),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -183,6 +186,21 @@ def _environment() -> Any:
     environment.filters["svg"] = lambda picture: _markup()(picture.svg)
     environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text, facts=facts)
     return environment
+
+
+def filled(template: str, load: Callable[[str], str], filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
+    """Return a template with its values, all of them escaped: for pages whose styles and scripts are files.
+
+    `load` returns the text of templates by name; `filters` are those that they use beside the ones of the report.
+    """
+    environment = _environment(load)
+    environment.filters.update(filters)
+    return str(environment.get_template(template).render(**values))
+
+
+def script_json(value: Any) -> Any:
+    """Return JSON that a template can put into a script element as it is."""
+    return _markup()(_json(value))
 
 
 def glossary(metrics: Sequence[MetricInfo]) -> list[tuple[MetricInfo, list[str]]]:
