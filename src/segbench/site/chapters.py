@@ -21,7 +21,8 @@ class Chapter:
         record: what was recorded.
         leaderboard: what follows from it.
         key: its part of addresses.
-        title: what the site calls it; different for each record.
+        title: what the record calls itself; different for each record.
+        name: of its test set, numbered where several records are of one.
         fingerprint: hash of the record.
         check: what a verification of the record said; "" where none was made.
         holds: whether everything that was checked follows.
@@ -32,6 +33,7 @@ class Chapter:
     leaderboard: Leaderboard
     key: str
     title: str
+    name: str
     fingerprint: str
     check: str = ""
     holds: bool = True
@@ -98,11 +100,11 @@ class Chapter:
 
 def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]] = ()) -> tuple[Chapter, ...]:
     """Return the chapters of records in their order; `checks` say per record what a verification found."""
-    titles = _titles(records)
-    keys = slugs(titles)
+    titles, names = _numbered([one.title for one in records]), _numbered([one.dataset.name for one in records])
+    keys, shown = slugs(names), _numbered([one.dataset.title for one in records])
     models = slugs(name for record in records for name in record.tables)
     found = []
-    for i, (record, title) in enumerate(zip(records, titles, strict=True)):
+    for i, record in enumerate(records):
         leaderboard = leaderboard_of(record)
         boards = (*leaderboard.averages, *leaderboard.boards)
         check, holds = checks[i] if checks else ("", True)
@@ -110,8 +112,9 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
             Chapter(
                 record,
                 leaderboard,
-                keys[title],
-                title,
+                keys[names[i]],
+                titles[i],
+                shown[i],
                 record.fingerprint(),
                 check,
                 holds,
@@ -123,16 +126,15 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
     return tuple(found)
 
 
-def _titles(records: Sequence[RunRecord]) -> list[str]:
-    """Return what the records call themselves; those that share a name are numbered in their order."""
-    plain = [record.title for record in records]
-    titles: list[str] = []
-    for title in plain:
-        numbered, count = title, 2
-        while numbered in titles:
-            numbered, count = f"{title} ({count})", count + 1
-        titles.append(numbered)
-    return titles
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return the names; those that were there before are numbered."""
+    found: list[str] = []
+    for name in names:
+        numbered, count = name, 2
+        while numbered in found:
+            numbered, count = f"{name} ({count})", count + 1
+        found.append(numbered)
+    return found
 
 
 def structure_title(board: Board) -> str:

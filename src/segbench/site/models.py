@@ -102,7 +102,7 @@ def _model_view(name: str, chapters: Sequence[Chapter]) -> ModelView:
         _training(card),
         seen,
         [found for chapter in chapters for found in _standings(chapter, name)],
-        [(chapter.title, chapter.badge(name)) for chapter in chapters],
+        [(chapter.name, chapter.badge(name)) for chapter in chapters],
     )
 
 
@@ -128,7 +128,7 @@ def _standings(chapter: Chapter, name: str) -> list[tuple[str, str, str]]:
         if place is not None:
             shared = sum(standing.place == place for standing in board.standings)
             words = f"place {place}" + (f", shared by {shared}" if shared > 1 else "")
-            title = f"{chapter.title}: {structure_title(board)}, {metric_title(board.metric)}"
+            title = f"{chapter.name}: {structure_title(board)}, {metric_title(board.metric)}"
             found.append((title, chapter.address(board), words))
     return found
 

@@ -100,7 +100,7 @@ def render(
         view = _write_board(pages, chapter, board)
         front = view if board is chapters[0].leading else front
         if progress is not None:
-            progress(f"{chapter.title}: {structure_title(board)}, {board.metric}", done, len(boards))
+            progress(f"{chapter.name}: {structure_title(board)}, {board.metric}", done, len(boards))
     for chapter in chapters:
         write_downloads(place, chapter)
         for entry in chapter.record.models:
@@ -193,7 +193,7 @@ def _catalog_entry(chapter: Chapter) -> dict[str, Any]:
         metrics = [{"key": chapter.selection(one)["metric"], "title": metric_title(one.metric)} for one in boards]
         title = structure_title(boards[0])
         structures.append({"key": chapter.structure_key(boards[0]), "title": title, "metrics": metrics})
-    return {"key": chapter.key, "title": chapter.title, "structures": structures}
+    return {"key": chapter.key, "title": chapter.name, "structures": structures}
 
 
 def _choices(catalog: Sequence[Mapping[str, Any]], view: BoardView | None) -> dict[str, Any]:
