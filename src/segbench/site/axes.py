@@ -43,7 +43,7 @@ def axis_for(values: Iterable[float | None], bounds: tuple[float, float] = (-mat
 
 
 def tick_step(span: float, wanted: int = 4) -> float:
-    """Return a step of 1, 2 or 5 times a power of ten that makes about so many ticks."""
+    """Return the step of 1, 2 or 5 times a power of ten whose number of ticks is nearest to the wanted one."""
     rough = span / wanted
     power = 10.0 ** math.floor(math.log10(rough))
-    return power * next(factor for factor in (1.0, 2.0, 5.0, 10.0) if factor * power >= rough * (1 - 1e-9))
+    return min((factor * power for factor in (1.0, 2.0, 5.0, 10.0)), key=lambda step: abs(math.log(step / rough)))
