@@ -103,7 +103,7 @@ def measure(
         hd,
         detection or DetectionRules(),
         threads=threads,
-        convention=followed_convention(convention, labelings[0], surface, hd),
+        convention=followed_convention(convention, labelings[0].ignore, surface, hd),
     )
     return measure_layers(
         layers, *labelings, resolve_metrics(metrics), options, nsd_tolerance, nsd_curve_mm, case_id=case_id
@@ -252,10 +252,10 @@ def _labelings(
     return labeling, pred_labeling
 
 
-def followed_convention(key: str | None, labeling: Labeling, surface: str, hd: str) -> Convention | None:
+def followed_convention(key: str | None, ignore: int | None, surface: str, hd: str) -> Convention | None:
     """Return the convention to follow; what would make it another one is refused."""
     convention = check_convention(key)
-    if convention is not None and (surface != "marching-cubes" or hd != "directed" or labeling.ignore is not None):
+    if convention is not None and (surface != "marching-cubes" or hd != "directed" or ignore is not None):
         raise InvalidInput(
             f"convention={key!r} measures surfaces as {convention.tool} does, which knows no ignored voxels: "
             "leave out surface=, hd= and ignore=, or the convention."

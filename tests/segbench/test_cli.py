@@ -52,13 +52,6 @@ def test_import_of_a_plain_table(tmp_path, capsys):
     assert record.analysis == json.loads(json.dumps(make_leaderboard(record).to_dict()))
 
 
-def test_without_pages_the_command_says_what_is_missing(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("segbench.cli.results.find_spec", lambda _: None)
-    path = save_record(three_models(), tmp_path / "run.json")
-    assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 1
-    assert "no pages (segbench.site)" in capsys.readouterr().err
-
-
 def test_errors_are_words_and_exit_1(tmp_path, capsys):
     assert main(["verify", str(tmp_path / "nothing.json")]) == 1
     assert main(["run", "--config", str(tmp_path / "nothing.yaml")]) == 1

@@ -96,6 +96,11 @@ def add_measuring(group: Any) -> None:
     group.add_argument(
         "--hd", default="directed", choices=("directed", "pooled"), help="percentiles of distances (default: directed)"
     )
+    group.add_argument(
+        "--convention",
+        choices=("segauge", "monai", "medpy", "surface-distance", "meshmetrics"),
+        help="measure surfaces as this tool does (see `segauge explain hd95`)",
+    )
     group.add_argument("--no-detection", action="store_true", help="do not match lesions")
     group.add_argument(
         "--detection-iou", type=float, default=0.1, metavar="IOU", help="from which a lesion is found (default: 0.1)"
@@ -159,6 +164,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         metrics=_with_curve(_metrics(args.metrics), args),
         surface=args.surface,
         hd=args.hd,
+        convention=args.convention,
         ignore=args.ignore,
         resample=args.resample,
         trust_array=args.trust_array,

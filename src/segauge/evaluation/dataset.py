@@ -60,6 +60,7 @@ def evaluate(
     metrics: str | Iterable[str] | None = None,
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
+    convention: str | None = None,
     ignore: int | None = None,
     resample: Literal["nearest"] | None = None,
     trust_array: bool = False,
@@ -99,6 +100,7 @@ def evaluate(
         metrics: keys of the catalog; the usual ones if not given.
         surface: "marching-cubes" or "voxel".
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
+        convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them.
         ignore: ground-truth label whose voxels count for nothing.
         resample: "nearest" to resample predictions that lie on another grid.
         trust_array: compare voxel by voxel, whatever the headers say.
@@ -123,8 +125,9 @@ def evaluate(
     """
     options = ScoringOptions(
         spec_of(structures, label=label, ignore=ignore, pred_structures=pred_structures),
-        _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, detection_iou, segment_number,
-        resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan, allow_nonuniform,
+        _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, convention, detection_iou,
+        segment_number, resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
+        allow_nonuniform,
     )  # fmt: skip
     with ExitStack() as stack:
         journal = None if cache is None else stack.enter_context(open_journal(cache))

@@ -20,8 +20,9 @@ from segauge.io import Limits, Reading, read_labels
 from segauge.io.reading import SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
-from segauge.measurement import LayerPairs, Measurement, measure_layers
+from segauge.measurement import LayerPairs, Measurement, followed_convention, measure_layers
 from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.conventions import Convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
 from segauge.metrics.surface import HdMode
@@ -43,6 +44,7 @@ class ScoringOptions:
     nsd_tolerance: float | Mapping[str, float] = 1.0
     surface: SurfaceKind = "marching-cubes"
     hd: HdMode = "directed"
+    convention: str | None = None
     detection_iou: float = 0.1
     segment_number: int = 1
     resample: Literal["nearest"] | None = None
@@ -57,6 +59,7 @@ class ScoringOptions:
     def __post_init__(self) -> None:
         """Refuse what would fail in every case, once and before the first."""
         DetectionRules(iou_threshold=self.detection_iou)
+        self.followed()
         for name, known in (
             ("hd", get_args(HdMode)),
             ("resample", (None, "nearest")),
@@ -68,6 +71,10 @@ class ScoringOptions:
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise InvalidInput(f"threshold: expected a finite number, got {self.threshold!r}.")
         self._check_tolerances()
+
+    def followed(self) -> Convention | None:
+        """Return the convention of the tool whose numbers are wanted, None for our own."""
+        return followed_convention(self.convention, self.spec.ignore, self.surface, self.hd)
 
     def _check_tolerances(self) -> None:
         given = self.nsd_tolerance
@@ -93,6 +100,7 @@ class ScoringOptions:
             "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
             "surface": self.surface,
             "hd": self.hd,
+            **({} if self.convention is None else {"convention": self.convention}),
             "detection_iou": self.detection_iou,
             "segment_number": self.segment_number,
             "resample": self.resample,
@@ -181,7 +189,13 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         Labeling(pairs.gt, options.spec.ignore),
         Labeling(pairs.pred),
         resolve_metrics(options.metrics),
-        Options(options.surface, options.hd, DetectionRules(iou_threshold=options.detection_iou), threads=job.threads),
+        Options(
+            options.surface,
+            options.hd,
+            DetectionRules(iou_threshold=options.detection_iou),
+            threads=job.threads,
+            convention=options.followed(),
+        ),
         options.nsd_tolerance,
         case_id=case.case_id,
     )

@@ -14,9 +14,8 @@ from segauge.evaluation import EvaluationResult
 from segauge.report.illustrations import scale_of_info
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
-from segauge.stats import Ranking, ScoreMatrix, average_matrix, rank, score_matrix
-from segauge.stats.comparison import comparable, pair_statistics
-from segauge.stats.matrix import RANKED_WITHIN_CASES, average_ranks
+from segauge.stats import Ranking, ScoreMatrix, average_matrix, rank, rank_frequencies, score_matrix
+from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 #: Metrics that are ranked beside the first one.
 MOST_METRICS = 4
@@ -170,15 +169,8 @@ class ModelComparison:
     @cached_property
     def rank_frequencies(self) -> dict[str, dict[float, float]]:
         """Per model, best first, how often it has each rank over resampled cases (the resamples of the ranking)."""
-        matrix = comparable(self._main_matrix, True, None, {})
-        shifts = pair_statistics(matrix, self.n_resamples, self.seed).model_shifts
-        sign = 1.0 if matrix.scale.higher_is_better else -1.0
-        ranks = average_ranks(sign * (np.nanmean(matrix.values, axis=0) + shifts))
-        shares: dict[str, dict[float, float]] = {}
-        for model in self.ranking.models:
-            values, counts = np.unique(ranks[:, matrix.models.index(model.name)], return_counts=True)
-            shares[model.name] = {float(r): float(c) / len(ranks) for r, c in zip(values, counts, strict=True)}
-        return shares
+        shares = rank_frequencies(self._main_matrix, n_resamples=self.n_resamples, seed=self.seed)
+        return {model.name: shares[model.name] for model in self.ranking.models}
 
     @property
     def _main_matrix(self) -> ScoreMatrix:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -17,8 +17,7 @@ from segauge.report.html import Picture, glossary, packed_column, page, rounded
 from segauge.report.illustrations import Illustration, axis_title, finite_bounds
 from segauge.report.references import references_for
 from segauge.scores import MetricInfo
-from segauge.stats import RankedModel, Ranking
-from segauge.stats.comparison import PairResult
+from segauge.stats import Comparison, PairResult, RankedModel
 
 #: Above so many pairs the forest of differences shows the neighbours in the ranking only.
 MOST_PAIRS = 28
@@ -92,13 +91,15 @@ def _significance(comparison: ModelComparison) -> Illustration:
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
         f"pairs ({pairs.method}, {pairs.correction}). Grey cells are undecided, not equal.",
-        partial(figures.significance_map, order, list(_cells(comparison.ranking, order, comparison.deciding))),
+        partial(
+            figures.significance_map, order, list(pair_cells(pairs, order, comparison.deciding.direction == "higher"))
+        ),
     )
 
 
 def _differences(comparison: ModelComparison) -> Illustration:
     ranking = comparison.ranking
-    shown = _shown_pairs(ranking, _order(comparison))
+    shown = shown_pairs(ranking.comparison, _order(comparison))
     some = "" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."
     axis = f"difference of {axis_title(comparison.deciding)}"
     return Illustration(
@@ -106,7 +107,7 @@ def _differences(comparison: ModelComparison) -> Illustration:
         "Paired differences",
         f"Mean of the differences per case, with {_level(comparison)} intervals that hold for all pairs together; "
         f"significant ones are marked.{some}",
-        partial(figures.forest, [_pair_row(pair) for pair in shown], axis=axis, reference=0.0),
+        partial(figures.forest, [pair_row(pair) for pair in shown], axis=axis, reference=0.0),
     )
 
 
@@ -156,13 +157,14 @@ def _mean_row(model: RankedModel, failures: tuple[int, int]) -> Interval:
     return Interval(model.name, score.value, score.ci_low, score.ci_high, note)
 
 
-def _cells(ranking: Ranking, order: list[str], info: MetricInfo) -> Iterator[PairCell]:
-    sign = 1.0 if info.direction == "higher" else -1.0
+def pair_cells(comparison: Comparison, order: Sequence[str], higher_is_better: bool) -> Iterator[PairCell]:
+    """Yield every cell of the significance map of these models; a positive effect is one in favour of the row."""
+    sign = 1.0 if higher_is_better else -1.0
     for row in order:
         for column in order:
             if row == column:
                 continue
-            pair = ranking.comparison[row, column]
+            pair = comparison[row, column]
             effect = None if pair.effect_size is None else sign * pair.effect_size
             yield PairCell(row, column, pair.verdict, pair.p_value, effect, _pair_note(pair))
 
@@ -172,7 +174,8 @@ def _pair_note(pair: PairResult) -> str:
     return f"{pair.delta:+.3g}{limits}, n = {pair.n}"
 
 
-def _pair_row(pair: PairResult) -> Interval:
+def pair_row(pair: PairResult) -> Interval:
+    """Return the row of a pair in the forest of differences."""
     p = "" if pair.p_value is None else "  p < 0.001" if pair.p_value < 0.001 else f"  p = {pair.p_value:.3f}"
     return Interval(
         f"{pair.a} \N{MINUS SIGN} {pair.b}",
@@ -184,10 +187,11 @@ def _pair_row(pair: PairResult) -> Interval:
     )
 
 
-def _shown_pairs(ranking: Ranking, order: list[str]) -> list[PairResult]:
-    if len(ranking.comparison.pairs) <= MOST_PAIRS:
-        return [ranking.comparison[a, b] for i, a in enumerate(order) for b in order[i + 1 :]]
-    return [ranking.comparison[a, b] for a, b in pairwise(order)]
+def shown_pairs(comparison: Comparison, order: Sequence[str]) -> list[PairResult]:
+    """Return the pairs that a forest shows: all, or of too many the neighbours in the order."""
+    if len(comparison.pairs) <= MOST_PAIRS:
+        return [comparison[a, b] for i, a in enumerate(order) for b in order[i + 1 :]]
+    return [comparison[a, b] for a, b in pairwise(order)]
 
 
 def _critical_difference(comparison: ModelComparison) -> Illustration:

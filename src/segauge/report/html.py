@@ -188,6 +188,21 @@ def _environment(load: Callable[[str], str]) -> Any:
     return environment
 
 
+def filled(template: str, load: Callable[[str], str], filters: Mapping[str, Callable[..., Any]], **values: Any) -> str:
+    """Return a template with its values, all of them escaped: for pages whose styles and scripts are files.
+
+    `load` returns the text of templates by name; `filters` are those that they use beside the ones of the report.
+    """
+    environment = _environment(load)
+    environment.filters.update(filters)
+    return str(environment.get_template(template).render(**values))
+
+
+def script_json(value: Any) -> Any:
+    """Return JSON that a template can put into a script element as it is."""
+    return _markup()(_json(value))
+
+
 def glossary(metrics: Sequence[MetricInfo]) -> list[tuple[MetricInfo, list[str]]]:
     """Return each definition once, with the keys of all metrics that share it (the NSD at several tolerances, say)."""
     entries: dict[tuple[str, str], tuple[MetricInfo, list[str]]] = {}

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from segauge.metrics.catalog import CATALOG
+from segauge.metrics.conventions import check_convention
 from segauge.report.references import Reference, references_for
 from segauge.report.summary import Summary, policy_words
 from segauge.stats import METHODS
@@ -41,6 +42,12 @@ def _listed(names: list[str]) -> str:
 
 
 def _surface_words(options: Mapping[str, Any]) -> str:
+    convention = check_convention(options.get("convention"))
+    if convention is not None:
+        return (
+            f"Distances were measured as {convention.tool} does, between {convention.surface}; Hausdorff percentiles: "
+            f"{convention.percentile}."
+        )
     surface = options.get("surface", "marching-cubes")
     made = "marching-cubes surfaces" if surface == "marching-cubes" else "the outer faces of the voxels"
     percentiles = (

@@ -21,7 +21,7 @@ from segauge.stats.planning import (
     upper_sd,
 )
 from segauge.stats.published import PairedComparison, RankingResult, RankStat, paired_significance, ranking_stability
-from segauge.stats.ranking import Flip, RankedModel, Ranking, rank
+from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequencies
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
@@ -89,6 +89,7 @@ __all__ = [
     "paired_significance",
     "plan_pairs",
     "rank",
+    "rank_frequencies",
     "rank_tasks",
     "ranking_stability",
     "scale_of",

@@ -339,3 +339,16 @@ def _tau_summary(tau: Floats) -> tuple[float, float]:
     if not known.size:
         return 0.0, 0.0
     return float(known.mean()), float(np.quantile(known, 0.025))
+
+
+def rank_frequencies(matrix: ScoreMatrix, *, n_resamples: int = 10_000, seed: int = 0) -> dict[str, dict[float, float]]:
+    """Return per model how often it has each rank over resampled cases: the resamples that `rank` makes of them."""
+    made = comparable(matrix, True, None, {})
+    sign = 1.0 if made.scale.higher_is_better else -1.0
+    shifts = pair_statistics(made, n_resamples, seed).model_shifts
+    ranks = average_ranks(sign * (np.nanmean(made.values, axis=0) + shifts))
+    shares = {}
+    for model, column in zip(made.models, ranks.T, strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        shares[model] = {float(r): float(c) / len(ranks) for r, c in zip(values, counts, strict=True)}
+    return shares

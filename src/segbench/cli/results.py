@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from importlib import import_module
-from importlib.util import find_spec
+import sys
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import MissingExtra
 from segbench.cli.printing import console, one_line, print_boards
 from segbench.leaderboard import make_leaderboard
 from segbench.records import RunRecord, load_record, save_record
+from segbench.site import render
 from segbench.verification import verify_statistics
 
 #: Exit code of a record whose numbers do not follow.
 DOES_NOT_FOLLOW = 5
 _SHOWN = 20
+_JUST_COMPUTED = ("The statistics were computed from the scores when these pages were made.", True)
 
 
 def add_parser(subparsers: Any) -> None:
@@ -32,9 +32,17 @@ def add_parser(subparsers: Any) -> None:
     again.add_argument("--boards", action="store_true", help="print every board, however many there are")
     again.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
     again.set_defaults(run=run_reanalyze)
-    pages: argparse.ArgumentParser = subparsers.add_parser("render", help="make the pages of one or more records")
+    pages: argparse.ArgumentParser = subparsers.add_parser(
+        "render",
+        help="make the pages of one or more records",
+        description="Makes a static site that opens from disk and on any host, older records before newer ones. What a "
+        "record says is checked first, and the pages show what was found. Exit codes: 0 fine, 1 a record cannot be "
+        "read, 2 usage, 5 some number does not follow (the pages say so).",
+    )
     pages.add_argument("--results", type=Path, required=True, nargs="+", metavar="FILE")
     pages.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    pages.add_argument("--title", default="", help="what the site is called (default: as its only record)")
+    pages.add_argument("--no-verify", action="store_true", help="do not check first whether the statistics follow")
     pages.set_defaults(run=run_render)
 
 
@@ -54,9 +62,20 @@ def run_reanalyze(args: argparse.Namespace) -> int:
 
 
 def run_render(args: argparse.Namespace) -> int:
-    """Make the pages."""
-    render_pages([analysed(load_record(path)) for path in args.results], args.out)
-    return 0
+    """Check the records, and make the pages."""
+    records = [load_record(path) for path in args.results]
+    checks = [("", True) if args.no_verify else _checked(record) for record in records]
+    render_pages([analysed(record) for record in records], args.out, title=args.title, checks=checks)
+    return 0 if all(holds for _, holds in checks) else DOES_NOT_FOLLOW
+
+
+def _checked(record: RunRecord) -> tuple[str, bool]:
+    """Return what a check of the record says, and whether all of it follows."""
+    if record.analysis is None and record.published is None:
+        return _JUST_COMPUTED
+    found = verify_statistics(record)
+    console().print(str(found), markup=False)
+    return f"{str(found)[0].upper()}{str(found)[1:]}", found.holds
 
 
 def print_statistics_check(record: RunRecord) -> int:
@@ -79,9 +98,14 @@ def analysed(record: RunRecord) -> RunRecord:
     return record if record.analysis is not None else record.with_analysis(make_leaderboard(record).to_dict())
 
 
-def render_pages(records: list[RunRecord], folder: Path) -> None:
-    """Make the pages of records, or say what is missing for that."""
-    if find_spec("segbench.site") is None:
-        raise MissingExtra("This version of segbench has no pages (segbench.site): the record itself is complete.")
-    import_module("segbench.site").render(records, folder)
-    console().print(f"written: {folder}", markup=False)
+def render_pages(
+    records: list[RunRecord], folder: Path, *, title: str = "", checks: list[tuple[str, bool]] | None = None
+) -> None:
+    """Make the pages of records; without `checks` they say that the statistics were just computed."""
+    said = [_JUST_COMPUTED] * len(records) if checks is None else checks
+    front = render(records, folder, title=title, checks=said, progress=_progress)
+    console().print(f"written: open {front}", markup=False)
+
+
+def _progress(what: str, done: int, total: int) -> None:
+    print(one_line(f"[{done}/{total}] page of {what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks

@@ -1,7 +1,14 @@
 """The leaderboard: who is best on which structure by which metric, and how far that can be trusted."""
 
 from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
-from segbench.leaderboard.making import leaderboard_of, make_leaderboard, metric_scale, sentence_of
+from segbench.leaderboard.making import (
+    board_scores,
+    chosen_models,
+    leaderboard_of,
+    make_leaderboard,
+    metric_scale,
+    sentence_of,
+)
 
 __all__ = [
     "AVERAGE",
@@ -9,6 +16,8 @@ __all__ = [
     "Board",
     "Leaderboard",
     "Standing",
+    "board_scores",
+    "chosen_models",
     "leaderboard_of",
     "make_leaderboard",
     "metric_scale",

@@ -76,6 +76,17 @@ def make_leaderboard(record: RunRecord) -> Leaderboard:
     return Leaderboard(tuple(ordered), tuple(averages), vars(settings))
 
 
+def board_scores(record: RunRecord, structure: str, metric: str) -> ScoreMatrix | None:
+    """Return the scores that a board is made of, of all models, failures resolved; None where there is no board."""
+    scale = metric_scale(metric)
+    return None if scale is None else _matrix(record, structure, metric, scale, _Settings.of(record.settings))
+
+
+def chosen_models(matrix: ScoreMatrix, models: Sequence[str]) -> ScoreMatrix:
+    """Return the scores of some of the models, on the cases that have any."""
+    return _columns(matrix.scored_cases(), models)
+
+
 def leaderboard_of(record: RunRecord) -> Leaderboard:
     """Return the leaderboard that a record holds, or make it where the record has none by the rules of today."""
     if record.analysis is not None and record.analysis.get("rules") == RULES:

@@ -19,7 +19,7 @@ FloatArray = npt.NDArray[np.float32]
 N_LABELS = 9
 LIVER, LESIONS = 1, 2
 
-#: Attenuation to expect in HU (textbook values, not fitted to any scan) and how far it may be off.
+#: Attenuation to expect in HU (that of the lesions was chosen together with the phantoms) and how far it may be off.
 EXPECTED_HU = np.array([40, 110, 35, 130, 170, 170, 210, 85, 260], dtype=np.float32)
 SPREAD_HU = np.array([30, 15, 15, 15, 25, 25, 35, 20, 60], dtype=np.float32)
 

@@ -1,0 +1,191 @@
+"""The page of one board: why the models stand where they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from segauge.report import figures
+from segauge.report.comparison_page import pair_cells, pair_row, shown_pairs
+from segauge.report.figures import Curve, Point
+from segauge.report.html import Picture
+from segauge.report.illustrations import Illustration
+from segauge.stats import Comparison, PairPlan, ScoreMatrix, average_matrix, rank_frequencies
+from segbench.leaderboard import AVERAGE, Board, Standing, board_scores, chosen_models, metric_scale
+from segbench.site.axes import Axis
+from segbench.site.chapters import Chapter, axis_of, metric_title, structure_title
+from segbench.site.rows import board_axis
+
+#: More models than this make a map or a cloud that nobody reads: then the best of them only.
+MOST_DRAWN = 24
+
+
+@dataclass(frozen=True)
+class Glance:
+    """One metric of the structure: the standings by model, and the axis that they share."""
+
+    title: str
+    address: str
+    standings: Mapping[str, Standing]
+    axis: Axis | None
+
+
+@dataclass(frozen=True)
+class BoardPage:
+    """What the page of a board shows beside the board.
+
+    Attributes:
+        metrics, structures: the boards beside this one: title, address, whether it is this one.
+        pictures: the figures.
+        glance: every metric of the structure.
+        order: models in the order of the board.
+        plans: neighbours, and how many cases it would take to tell them apart.
+        flips: cases without which another model would come first, and which one.
+
+    """
+
+    metrics: list[tuple[str, str, bool]]
+    structures: list[tuple[str, str, bool]]
+    pictures: list[Picture]
+    glance: list[Glance]
+    order: list[str]
+    plans: list[PairPlan]
+    flips: list[tuple[str, str]]
+
+
+def board_page(chapter: Chapter, board: Board) -> BoardPage:
+    """Return everything that stands on the page of a board."""
+    same_structure = [one for one in chapter.boards if one.structure == board.structure]
+    same_metric = [one for one in chapter.boards if one.metric == board.metric]
+    return BoardPage(
+        [(metric_title(one.metric), chapter.address(one), one is board) for one in same_structure],
+        [(structure_title(one), chapter.address(one), one is board) for one in same_metric],
+        [Picture.of(one) for one in board_illustrations(chapter, board)],
+        [
+            Glance(axis_of(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
+            for one in same_structure
+        ],
+        [standing.model for standing in board.standings],
+        [plan for plan in board.plans if plan.cases_needed is None or plan.more_cases],
+        sorted((board.deciding_cases or {}).items()),
+    )
+
+
+def board_illustrations(chapter: Chapter, board: Board) -> Iterator[Illustration]:
+    """Yield the figures of a board: pairs, ranks, distributions, and the tolerance curve of the surface Dice."""
+    ranked = [standing.model for standing in board.standings if standing.place][:MOST_DRAWN]
+    scores = _scores(chapter, board)
+    cut = f" The {len(ranked)} best models are drawn." if len(ranked) == MOST_DRAWN else ""
+    if len(ranked) > 1 and board.pairs:
+        yield from _pair_figures(chapter, board, ranked, cut)
+    if len(ranked) > 1 and scores is not None:
+        yield _rank_figure(chapter, board, scores, ranked)
+    if board.structure != AVERAGE and scores is not None:
+        yield from _distribution(board, scores)
+    yield from _tolerance_curve(chapter, board)
+
+
+def _scores(chapter: Chapter, board: Board) -> ScoreMatrix | None:
+    """Return the scores behind a board; for the average one value per case whose mean is the average."""
+    if board.structure != AVERAGE:
+        return board_scores(chapter.record, board.structure, board.metric)
+    models = [standing.model for standing in board.standings if standing.ranked]
+    parts = {}
+    for structure in chapter.record.structures:
+        matrix = board_scores(chapter.record, structure, board.metric)
+        if matrix is not None and matrix.scored_cases().cases:
+            parts[structure] = chosen_models(matrix, models)
+    return average_matrix(parts) if parts and len(models) > 1 else None
+
+
+def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: str) -> Iterator[Illustration]:
+    settings = chapter.leaderboard.settings
+    level = f"{100 * settings['level']:g} %"
+    known = tuple(pair for pair in board.pairs if pair.a in ranked and pair.b in ranked)
+    comparison = Comparison(known, tuple(ranked), "", "", settings["level"], None, settings["n_resamples"], 0)
+    yield Illustration(
+        "significance",
+        "Significance map",
+        "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
+        f"pairs. Grey cells are undecided, which is not the same as equal.{cut}",
+        partial(
+            figures.significance_map, ranked, list(pair_cells(comparison, ranked, board.higher_is_better)), cell=84
+        ),
+    )
+    shown = shown_pairs(comparison, ranked)
+    few = "" if len(shown) == len(board.pairs) else " Neighbours in the order only."
+    yield Illustration(
+        "differences",
+        "Paired differences",
+        f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
+        f"are marked.{few}",
+        partial(
+            figures.forest, [pair_row(pair) for pair in shown], axis=f"difference of {axis_of(board)}", reference=0.0
+        ),
+    )
+
+
+def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Sequence[str]) -> Illustration:
+    settings = chapter.leaderboard.settings
+    contest = [standing.model for standing in board.standings if standing.place]
+
+    def make() -> object:
+        shares = rank_frequencies(
+            chosen_models(scores, contest), n_resamples=settings["n_resamples"], seed=settings["seed"]
+        )
+        spans = {name: (float(board[name].rank_low or 1), float(board[name].rank_high or 1)) for name in ranked}
+        return figures.rank_blobs({name: shares[name] for name in ranked}, intervals=spans)
+
+    return Illustration(
+        "ranks",
+        "Ranks over resampled cases",
+        f"Area of a disc: how often the model has the rank over {settings['n_resamples']} resamples of the cases. "
+        f"Line: the ranks that the data do not exclude ({100 * settings['level']:g} %).",
+        make,
+    )
+
+
+def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
+    drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
+    points = []
+    for name in drawn:
+        column = scores.models.index(name)
+        for case, value, failed in zip(scores.cases, scores.values[:, column], scores.failed[:, column], strict=True):
+            if np.isfinite(value):
+                points.append(Point(name, float(value), case, failed=bool(failed)))
+    if not points:
+        return
+    scale = metric_scale(board.metric)
+    bounds = None if scale is None or not all(map(np.isfinite, scale.bounds)) else scale.bounds
+    yield Illustration(
+        "distribution",
+        "Every case of every model",
+        "Density, quartiles, and each case as a point; point at one to see which case it is. Failed cases are crosses "
+        "at the scale's worst value; where the scale has none they are not drawn, and counted as missed above.",
+        partial(figures.raincloud, points, axis=axis_of(board), bounds=bounds),
+    )
+
+
+def _tolerance_curve(chapter: Chapter, board: Board) -> Iterator[Illustration]:
+    """Yield the surface Dice against its tolerance, where the record has it at three tolerances or more."""
+    known = {}
+    for one in chapter.boards:
+        name, _, tolerance = one.metric.partition("@")
+        if one.structure == board.structure and name == "nsd" and tolerance and board.metric.startswith("nsd"):
+            known[float(tolerance)] = one
+    if len(known) < 3:
+        return
+    series = {}
+    for name in [standing.model for standing in board.standings][:8]:
+        found = [(x, e) for x in sorted(known) if (e := known[x][name].estimate) is not None and e.value is not None]
+        if found:
+            series[name] = Curve([x for x, _ in found], [e.value for _, e in found if e.value is not None])
+    yield Illustration(
+        "tolerance",
+        "Surface Dice against the tolerance",
+        "Share of the two surfaces that lie within the tolerance of each other.",
+        partial(figures.curves, series, x_axis="tolerance in mm", y_axis=metric_title("nsd")),
+    )

@@ -1,0 +1,161 @@
+"""Chapter: one record with its leaderboard, and the addresses of everything that the site says about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from segauge.errors import SegaugeError
+from segauge.metrics.catalog import metric as metric_info
+from segauge.scores import MetricInfo
+from segbench.leaderboard import AVERAGE, Board, Leaderboard, leaderboard_of
+from segbench.records import RunRecord
+from segbench.site.addresses import query, slugs
+
+
+@dataclass(frozen=True, eq=False)
+class Chapter:
+    """One record on the site.
+
+    Attributes:
+        record: what was recorded.
+        leaderboard: what follows from it.
+        key: its part of addresses.
+        title: what the record calls itself; different for each record.
+        name: of its test set, numbered where several records are of one.
+        fingerprint: hash of the record.
+        check: what a verification of the record said; "" where none was made.
+        holds: whether everything that was checked follows.
+
+    """
+
+    record: RunRecord
+    leaderboard: Leaderboard
+    key: str
+    title: str
+    name: str
+    fingerprint: str
+    check: str = ""
+    holds: bool = True
+    model_keys: dict[str, str] = field(default_factory=dict)
+    _structures: dict[str, str] = field(default_factory=dict)
+    _metrics: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def boards(self) -> tuple[Board, ...]:
+        """The boards in the order of the selectors: the average over structures first, where there is one."""
+        averages = tuple(board for board in self.leaderboard.averages if board.standings)
+        return (*averages, *self.leaderboard.boards)
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Metrics that have a board."""
+        return tuple(dict.fromkeys(board.metric for board in self.boards))
+
+    def structures(self) -> Iterator[tuple[str, list[Board]]]:
+        """Yield each structure with its boards."""
+        for structure in dict.fromkeys(board.structure for board in self.boards):
+            yield structure, [board for board in self.boards if board.structure == structure]
+
+    def board_of(self, structure: str, metric: str) -> Board | None:
+        """Return a board, None where there is no such one."""
+        found = (board for board in self.boards if (board.structure, board.metric) == (structure, metric))
+        return next(found, None)
+
+    def selection(self, board: Board) -> dict[str, str]:
+        """Return the selection that shows a board on the front page."""
+        return {"set": self.key, "structure": self.structure_key(board), "metric": self._metrics[board.metric]}
+
+    def structure_key(self, board: Board) -> str:
+        """Return the structure's part of addresses."""
+        return self._structures[board.structure]
+
+    def front(self, board: Board) -> str:
+        """Return the address of a board on the front page."""
+        return f"index.html{query(self.selection(board))}"
+
+    def address(self, board: Board, kind: str = "") -> str:
+        """Return the address of a board's page, or of that of its cases or groups, from the root of the site."""
+        ending = f".{kind}" if kind else ""
+        return f"{self.key}/{self.structure_key(board)}/{self._metrics[board.metric]}{ending}.html"
+
+    def data(self, board: Board) -> str:
+        """Return the address of the board for the front page."""
+        return f"data/{self.key}/{self.structure_key(board)}/{self._metrics[board.metric]}.js"
+
+    def embed(self, board: Board) -> str:
+        """Return the address of the board for pages of others."""
+        return f"embed/{self.key}/{self.structure_key(board)}/{self._metrics[board.metric]}.html"
+
+    def badge(self, model: str) -> str:
+        """Return the address of a model's badge."""
+        return f"badges/{self.key}/{self.model_keys[model]}.svg"
+
+    @property
+    def leading(self) -> Board | None:
+        """The board that speaks for the record: the first of the selectors that ranks anybody, or the first of all."""
+        ranked = (board for board in self.boards if any(standing.place for standing in board.standings))
+        return next(ranked, next(iter(self.boards), None))
+
+
+def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]] = ()) -> tuple[Chapter, ...]:
+    """Return the chapters of records in their order; `checks` say per record what a verification found."""
+    titles, names = _numbered([one.title for one in records]), _numbered([one.dataset.name for one in records])
+    keys, shown = slugs(names), _numbered([one.dataset.title for one in records])
+    models = slugs(name for record in records for name in record.tables)
+    found = []
+    for i, record in enumerate(records):
+        leaderboard = leaderboard_of(record)
+        boards = (*leaderboard.averages, *leaderboard.boards)
+        check, holds = checks[i] if checks else ("", True)
+        found.append(
+            Chapter(
+                record,
+                leaderboard,
+                keys[names[i]],
+                titles[i],
+                shown[i],
+                record.fingerprint(),
+                check,
+                holds,
+                {name: models[name] for name in record.tables},
+                slugs(board.structure for board in boards),
+                slugs(board.metric for board in boards),
+            )
+        )
+    return tuple(found)
+
+
+def _numbered(names: Sequence[str]) -> list[str]:
+    """Return the names; those that were there before are numbered."""
+    found: list[str] = []
+    for name in names:
+        numbered, count = name, 2
+        while numbered in found:
+            numbered, count = f"{name} ({count})", count + 1
+        found.append(numbered)
+    return found
+
+
+def structure_title(board: Board) -> str:
+    """Return what the site calls a structure."""
+    return "all structures" if board.structure == AVERAGE else board.structure
+
+
+def info_of(metric: str) -> MetricInfo | None:
+    """Return the facts of a metric, None for one that another tool made up."""
+    try:
+        return metric_info(metric)
+    except SegaugeError:
+        return None
+
+
+def metric_title(metric: str) -> str:
+    """Return what the site calls a metric: its name where it has one."""
+    info = info_of(metric)
+    return metric if info is None else info.name
+
+
+def axis_of(board: Board) -> str:
+    """Return the title of a board's axis, with its unit."""
+    return metric_title(board.metric) if board.unit in ("", "1") else f"{metric_title(board.metric)} in {board.unit}"

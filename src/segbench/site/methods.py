@@ -1,0 +1,110 @@
+"""Methods and reproduction of a record, written from the record itself, so that the words cannot drift from the run."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from segauge.report.html import glossary
+from segauge.report.references import references_for
+from segauge.scores import MetricInfo
+from segbench.leaderboard import RULES
+from segbench.site.chapters import Chapter, info_of
+
+
+@dataclass(frozen=True)
+class Method:
+    """What the page of methods says about one record.
+
+    Attributes:
+        chapter: the record.
+        sentences: how the numbers were made.
+        commands: how to make them again.
+        config: the config as it was written; "" where there was none.
+        versions: names and values of what the scores depend on.
+        glossary: definitions of the metrics.
+        references: what to cite.
+        files: downloads: name, address.
+        notes: what was odd.
+
+    """
+
+    chapter: Chapter
+    sentences: list[str]
+    commands: list[str]
+    config: str
+    versions: list[tuple[str, str]]
+    glossary: list[tuple[MetricInfo, list[str]]]
+    references: list[Any]
+    files: list[tuple[str, str]]
+    notes: list[str]
+    citation: str
+
+
+def method_of(chapter: Chapter) -> Method:
+    """Return methods and reproduction of a record."""
+    record = chapter.record
+    known = [info for metric in record.metrics if (info := info_of(metric)) is not None]
+    intervals = {
+        standing.estimate.method for board in chapter.boards for standing in board.standings if standing.estimate
+    }
+    written = record.config.get("written") or {}
+    return Method(
+        chapter,
+        list(_sentences(chapter)),
+        list(_commands(chapter, bool(written))),
+        json.dumps(written, indent=2, ensure_ascii=False, sort_keys=True) if written else "",
+        [*_flat(record.protocol), *((f"platform {name}", value) for name, value in _flat(record.platform))],
+        glossary(known),
+        references_for(known, sorted(one for one in intervals if one), others=("romano2005", "wiesenfarth2021")),
+        [(name, f"downloads/{chapter.key}.{name}") for name in ("json", "scores.csv", "scores.parquet")],
+        [*record.notes, *(f"{one['model']} {one['structure']}: {one['reason']}" for one in record.exclusions)],
+        f"{chapter.title}. segbench record sha256:{chapter.fingerprint[:16]}. {record.dataset.citation}".strip(),
+    )
+
+
+def _sentences(chapter: Chapter) -> Iterator[str]:
+    record, settings = chapter.record, chapter.leaderboard.settings
+    percent = f"{100 * settings['level']:g} %"
+    yield (
+        f"{len(record.models)} models were scored on {len(record.cases)} cases of {record.dataset.title} for "
+        f"{len(record.structures)} structures by {', '.join(record.metrics)}."
+    )
+    yield (
+        f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on the "
+        f"same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected for all "
+        f"pairs; a place is 1 + the number of models that are significantly better."
+    )
+    clusters = record.dataset.cluster_column
+    if clusters:
+        yield f"Cases of one {clusters} were resampled together."
+    penalty = settings.get("penalty")
+    yield (
+        "A case that a model missed, invented or could not predict counts at the worst value of the metric's scale"
+        + (f", and as {penalty:g} where the scale has none." if penalty is not None else
+           "; where the scale has none (distances), the models are ranked within each case, failures last.")
+    )  # fmt: skip
+    policy = record.settings.get("exposure_policy", "strict")
+    ranked = sum(entry.ranked for entry in record.models)
+    yield f"Exposure policy {policy!r}: {ranked} of {len(record.models)} models are ranked, the others are shown."
+    yield f"The statistics follow the rules {RULES}; the wins column is a replication probability, not the bootstrap's."
+
+
+def _commands(chapter: Chapter, has_config: bool) -> Iterator[str]:
+    yield f"segbench verify {chapter.key}.json"
+    yield f"segbench reanalyze --results {chapter.key}.json --boards"
+    yield f"segbench render --results {chapter.key}.json --out site"
+    if has_config:
+        yield f"segbench run --config {chapter.key}.yaml  # the config below: models, cases and seeds as they were"
+
+
+def _flat(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str]]:
+    """Yield names and values of nested options, "versions numpy", for a table."""
+    for name in sorted(given):
+        value, words = given[name], f"{before} {name}".strip()
+        if isinstance(value, Mapping):
+            yield from _flat(value, words)
+        else:
+            yield words, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

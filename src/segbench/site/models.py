@@ -1,0 +1,198 @@
+"""Models and test sets as the site shows them: cards, exposures with the paths that convict, and the lineage graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
+from segbench.site.addresses import safe_link
+from segbench.site.chapters import Chapter, metric_title, structure_title
+from segbench.site.rows import count_text, duration_text, mean_seconds
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a model has seen of one test set: the exposure, and its path by title."""
+
+    chapter: Chapter
+    exposure: Exposure
+    path: tuple[str, ...]
+    ranked: bool
+
+
+@dataclass(frozen=True)
+class ModelView:
+    """One model: its card, facts, training sets, exposures, best places."""
+
+    key: str
+    card: ModelCard
+    facts: list[tuple[str, str]]
+    links: list[tuple[str, str]]
+    training: list[tuple[str, str, str]]
+    seen: list[Seen]
+    standings: list[tuple[str, str, str]]
+    badges: list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Box:
+    """One node of the lineage graph: where it is drawn, and what it is."""
+
+    text: str
+    kind: str
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class Graph:
+    """Training sets and how their images came into the test set; columns from the models to the test set."""
+
+    boxes: list[Box]
+    arrows: list[tuple[float, float, float, float, bool]]
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class DatasetView:
+    """One test set: its card, facts, kin, the records of it in their order, and the graph of exposures."""
+
+    key: str
+    card: DatasetCard
+    facts: list[tuple[str, str]]
+    kin: list[tuple[str, str, str]]
+    chapters: list[Chapter]
+    graph: Graph | None
+
+
+def model_views(chapters: Sequence[Chapter]) -> list[ModelView]:
+    """Return all models of the site in the order in which they first appear; the newest card counts."""
+    names = dict.fromkeys(entry.name for chapter in chapters for entry in chapter.record.models)
+    return [_model_view(name, [chapter for chapter in chapters if name in chapter.model_keys]) for name in names]
+
+
+def _model_view(name: str, chapters: Sequence[Chapter]) -> ModelView:
+    entries = [chapter.record[name] for chapter in chapters]
+    card = entries[-1].card
+    seconds = mean_seconds(chapters[-1].record, name)
+    facts = [
+        ("organisation", card.organisation),
+        ("version", card.version),
+        ("licence", card.licence),
+        ("licence of the weights", card.weights_licence),
+        ("framework", card.framework),
+        ("parameters", "" if card.parameters is None else count_text(card.parameters)),
+        ("time per case", "" if seconds is None else duration_text(seconds)),
+        ("citation", card.citation),
+        ("not disclosed", card.undisclosed),
+        ("note", card.note),
+    ]
+    seen = [
+        Seen(chapter, entry.exposure, _titles(chapter, entry.exposure.path), entry.ranked)
+        for chapter, entry in zip(chapters, entries, strict=True)
+    ]
+    links = [("paper", safe_link(card.paper)), ("code", safe_link(card.code))]
+    return ModelView(
+        chapters[-1].model_keys[name],
+        card,
+        [(what, text) for what, text in facts if text],
+        [(what, address) for what, address in links if address],
+        _training(card),
+        seen,
+        [found for chapter in chapters for found in _standings(chapter, name)],
+        [(chapter.name, chapter.badge(name)) for chapter in chapters],
+    )
+
+
+def _training(card: ModelCard) -> list[tuple[str, str, str]]:
+    """Return how and on what a model was trained, with the source; a training that nobody described says so."""
+    rows: list[tuple[str, str, str]] = []
+    for words, parts in (("trained on", card.trained_on), ("pre-trained on", card.pretrained_on)):
+        if parts is None:
+            rows.append((words, "not known", ""))
+        rows += [(words, _training_words(part), part.source) for part in parts or ()]
+    return rows
+
+
+def _training_words(part: TrainingSet) -> str:
+    return f"{part.dataset} (unverified)" if part.confidence.value == "unverified" else part.dataset
+
+
+def _standings(chapter: Chapter, name: str) -> list[tuple[str, str, str]]:
+    """Return the boards that rank a model: title, address, place in words."""
+    found = []
+    for board in chapter.boards:
+        place = next((standing.place for standing in board.standings if standing.model == name), None)
+        if place is not None:
+            shared = sum(standing.place == place for standing in board.standings)
+            words = f"place {place}" + (f", shared by {shared}" if shared > 1 else "")
+            title = f"{chapter.name}: {structure_title(board)}, {metric_title(board.metric)}"
+            found.append((title, chapter.address(board), words))
+    return found
+
+
+def _titles(chapter: Chapter, path: Sequence[str]) -> tuple[str, ...]:
+    lineage = known_lineage([chapter.record.dataset])
+    return tuple(lineage.title_of(name) for name in path)
+
+
+def dataset_views(chapters: Sequence[Chapter]) -> list[DatasetView]:
+    """Return all test sets of the site, each with its records from older to newer."""
+    names = dict.fromkeys(chapter.record.dataset.name for chapter in chapters)
+    return [_dataset_view([chapter for chapter in chapters if chapter.record.dataset.name == name]) for name in names]
+
+
+def _dataset_view(chapters: list[Chapter]) -> DatasetView:
+    newest = chapters[-1]
+    card = newest.record.dataset
+    lineage = known_lineage([card])
+    facts = [
+        ("modality", card.modality),
+        ("cases with public labels", "" if card.n_cases is None else str(card.n_cases)),
+        ("cases in the record", str(len(newest.record.cases))),
+        ("structures", ", ".join(newest.record.structures)),
+        ("licence", card.licence),
+        ("source", card.source),
+        ("citation", card.citation),
+        ("images", "may be shown" if card.show_images else "are not shown: its licence does not say that they may be"),
+        ("note", card.note),
+    ]
+    kin = [
+        (edge.relation.value.replace("_", " "), lineage.title_of(edge.other), edge.source)
+        for edge in card.lineage or ()
+    ]
+    return DatasetView(
+        newest.key, card, [fact for fact in facts if fact[1]], kin, chapters, lineage_graph(newest, lineage)
+    )
+
+
+def lineage_graph(chapter: Chapter, lineage: Lineage) -> Graph | None:
+    """Return the graph of the models whose training leads to the test set; None if none does."""
+    convicted = [entry for entry in chapter.record.models if entry.exposure.path]
+    if not convicted:
+        return None
+    depth: dict[str, int] = {}
+    edges: dict[tuple[str, str], bool] = {}
+    for entry in convicted:
+        path = entry.exposure.path
+        is_open = entry.exposure.level.value == "unknown"
+        for i, name in enumerate(reversed(path)):
+            depth[name] = max(depth.get(name, 0), i)
+        for one, other in zip(path, path[1:], strict=False):
+            edges[one, other] = is_open and edges.get((one, other), True)
+    last = max(depth.values()) + 1
+    columns: dict[int, list[str]] = {}
+    for name in depth:
+        columns.setdefault(last - depth[name], []).append(name)
+    boxes = {f"m:{entry.name}": Box(entry.name, "model", 0, 44 * i) for i, entry in enumerate(convicted)}
+    for column, names in columns.items():
+        for i, name in enumerate(names):
+            kind = "test" if depth[name] == 0 else "set"
+            boxes[f"d:{name}"] = Box(lineage.title_of(name), kind, 260 * column, 44 * i)
+    joined = [(f"m:{e.name}", f"d:{e.exposure.path[0]}", e.exposure.level.value == "unknown") for e in convicted]
+    joined += [(f"d:{one}", f"d:{other}", dashed) for (one, other), dashed in edges.items()]
+    arrows = [(boxes[a].x + 200, boxes[a].y + 16, boxes[b].x, boxes[b].y + 16, dashed) for a, b, dashed in joined]
+    height = 44.0 * max(len(convicted), *(len(names) for names in columns.values()))
+    return Graph(list(boxes.values()), arrows, 260.0 * last + 202, height)

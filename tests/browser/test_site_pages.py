@@ -1,0 +1,177 @@
+"""The leaderboard site in a browser: from disk, without network, by pointer and keyboard, light and dark, wide and narrow."""
+
+import pytest
+
+from segbench.site import render
+from tests.segbench.site.examples import hostile, organs
+
+#: Pages take a second or two each to open on two busy cores.
+pytestmark = pytest.mark.slow
+
+DESKTOP = {"viewport": {"width": 1280, "height": 900}}
+PHONE = {"viewport": {"width": 390, "height": 844}}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, browser):
+    folder = tmp_path_factory.mktemp("below") / "some path" / "site"
+    other = organs(seed=3, name="elsewhere", title="Elsewhere", shift=-0.1)
+    render([organs(), other], folder, title="Two places")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def attacked(tmp_path_factory, browser):
+    folder = tmp_path_factory.mktemp("site")
+    render([hostile()], folder, title="<script>alert(1)</script>")
+    return folder
+
+
+def quiet(opened, folder):
+    """True if the page complained about nothing and asked for nothing outside of its folder."""
+    assert opened.complaints == []
+    assert [url for url in opened.requests if not url.startswith(folder.as_uri())] == []
+    return True
+
+
+def at(folder, address, anchor=""):
+    class Place:
+        def as_uri(self):
+            return (folder / address).as_uri() + anchor
+
+    return Place()
+
+
+PAGES = (
+    "index.html",
+    "overall.html",
+    "models.html",
+    "datasets.html",
+    "methods.html",
+    "made-up/liver/dice.html",
+    "made-up/liver/dice.cases.html",
+    "made-up/liver/dice.groups.html",
+    "made-up/average/dice.html",
+    "embed/made-up/liver/dice.html",
+)
+
+
+@pytest.mark.parametrize("address", PAGES)
+@pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)])
+def test_pages_open_offline_and_fit_the_screen(site, visit, address, scheme, size):
+    opened = visit(site / address, color_scheme=scheme, **size)
+    assert quiet(opened, site)
+    assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 28)")
+
+
+def heading(page):
+    return " ".join(page.locator("#board .board-title").inner_text().split())
+
+
+def test_selectors_change_the_board_and_the_address(site, visit):
+    opened = visit(site / "index.html", **DESKTOP)
+    page = opened.page
+    assert heading(page) == "all structures by Dice coefficient on made-up"
+    page.get_by_label("Structure").select_option(label="spleen")
+    page.get_by_text("spleen by Dice coefficient on made-up").wait_for()
+    page.get_by_label("Metric").select_option(label="95 % Hausdorff distance")
+    page.wait_for_function("document.querySelector('#board').innerText.includes('Hausdorff distance on made-up')")
+    assert page.url.endswith("#set=made-up&structure=spleen&metric=hd95")
+    page.get_by_label("Test set").select_option(label="made-up (2)")
+    page.wait_for_function("document.querySelector('#board').innerText.includes('on made-up (2)')")
+    assert heading(page).startswith("spleen by 95 % Hausdorff distance")
+    page.go_back()
+    page.wait_for_function("!document.querySelector('#board').innerText.includes('on made-up (2)')")
+    assert quiet(opened, site)
+
+
+def test_a_deep_link_opens_its_board(site, visit):
+    opened = visit(at(site, "index.html", "#set=elsewhere&structure=liver&metric=hd95&ranked=1"), **DESKTOP)
+    opened.page.wait_for_function("document.querySelector('#board').innerText.includes('liver')")
+    assert opened.page.get_by_label("Structure").input_value() == "liver"
+    assert opened.page.get_by_label("only ranked models").is_checked()
+    assert quiet(opened, site)
+
+
+def test_a_link_to_what_is_not_there_opens_the_first_board(site, visit):
+    opened = visit(at(site, "index.html", "#set=../../etc&structure=%3Cscript%3E&metric=__proto__"), **DESKTOP)
+    opened.page.wait_for_timeout(300)
+    assert heading(opened.page).startswith("all structures by Dice")
+    assert quiet(opened, site)
+
+
+def names(page):
+    return page.locator("#board tbody .model").all_inner_texts()
+
+
+def test_a_board_is_sorted_by_a_click_or_a_key(site, visit):
+    page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **DESKTOP).page
+    page.wait_for_function("document.querySelector('#board').innerText.includes('liver')")
+    before = names(page)
+    page.locator("#board thead button", has_text="model").click()
+    assert names(page) == sorted(before)
+    assert page.locator("#board th[aria-sort=ascending]").count() == 1
+    page.keyboard.press("Enter")
+    assert names(page) == sorted(before, reverse=True)
+    page.locator("#board thead button", has_text="wins again").click()
+    # A model that is not ranked has no such number, and stays behind all others.
+    assert names(page)[-1] == "peeker"
+
+
+def test_only_ranked_models_are_shown_when_asked(site, visit):
+    page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **DESKTOP).page
+    page.wait_for_function("document.querySelector('#board').innerText.includes('liver')")
+    assert page.get_by_role("link", name="peeker").is_visible()
+    page.get_by_label("only ranked models").check()
+    assert not page.get_by_role("link", name="peeker").is_visible()
+
+
+def test_the_reason_of_an_exposure_can_be_read(site, visit):
+    page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **PHONE).page
+    page.locator("#board summary", has_text="saw labels").click()
+    assert page.locator("#board .reason", has_text="trained on").is_visible()
+
+
+def test_the_theme_button_turns_the_page_dark(site, visit):
+    page = visit(site / "index.html", color_scheme="light", **DESKTOP).page
+    button = page.get_by_role("button", name="Theme")
+    button.click()
+    button.click()
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
+
+
+def test_the_cases_are_sorted_and_filtered(site, visit):
+    page = visit(site / "made-up/liver/dice.cases.html", **DESKTOP).page
+    table = page.locator("[data-table=cases]")
+    table.locator("input").fill("case_003")
+    assert table.locator("tbody tr").count() == 1
+    assert "gamma (missed)" in table.inner_text()
+
+
+def test_without_a_script_the_first_board_is_there(site, browser):
+    context = browser.new_context(offline=True, java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / "index.html").as_uri())
+    assert page.locator("#board tbody tr").count() == 4
+    context.close()
+
+
+@pytest.mark.parametrize("pattern", ["*.html", "*/*/*.html"])
+def test_hostile_names_are_text(attacked, visit, pattern):
+    pages = sorted(path for path in attacked.glob(pattern) if "embed" not in path.parts)
+    assert pages
+    for path in pages:
+        opened = visit(path, **DESKTOP)
+        opened.page.wait_for_timeout(100)
+        assert quiet(opened, attacked), path
+        assert opened.page.locator("img[onerror]").count() == 0
+
+
+def test_the_site_is_accessible(site, visit):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    for address in ("index.html", "made-up/liver/dice.html", "models.html", "methods.html"):
+        opened = visit(site / address, bypass_csp=True, **DESKTOP)
+        found = axe.Axe().run(opened.page).response["violations"]
+        assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == [], address

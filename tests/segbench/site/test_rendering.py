@@ -1,0 +1,190 @@
+"""The site as files: what is there, what it says, that it is inert, and that the same record makes the same bytes."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from xml.etree import ElementTree
+
+import pytest
+
+from segauge.errors import InvalidInput
+from segauge.report.html import Picture
+from segbench.cli import main
+from segbench.leaderboard import leaderboard_of
+from segbench.records import load_record, save_record
+from segbench.site import render
+from segbench.site.slices import group_labels
+from tests.segbench.site.examples import hostile, organs
+
+for _module in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(_module, reason="the site needs segauge[report]")
+
+
+class Links(HTMLParser):
+    """Collects what a page refers to, and everything that could run."""
+
+    def __init__(self):
+        super().__init__()
+        self.links, self.running, self.ids = [], [], set()
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.links += [found[name] for name in ("href", "src") if found.get(name)]
+        self.running += [name for name in found if name.startswith("on") or name == "style"]
+        self.running += [tag] if tag in ("iframe", "object", "embed", "foreignobject") else []
+        if tag == "script" and "src" not in found and found.get("type") != "application/json":
+            self.running.append("inline script")
+        self.ids |= {found["id"]} if "id" in found else set()
+
+
+def parsed(path):
+    made = Links()
+    made.feed(path.read_text(encoding="utf-8"))
+    return made
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Leave the figures out, for tests that do not look at them: drawing takes most of the time."""
+    monkeypatch.setattr(Picture, "of", lambda one: Picture(one.key, one.title, one.caption, "<svg></svg>"))
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("site")
+    render([organs()], folder, checks=[("Level 1: 7 numbers: all of it follows.", True)])
+    return folder
+
+
+def test_every_link_within_the_site_leads_somewhere(site):
+    pages = sorted(site.rglob("*.html"))
+    assert len(pages) > 10
+    known = {page: parsed(page) for page in pages}
+    for page, found in known.items():
+        for link in found.links:
+            address, _, anchor = link.partition("#")
+            if address.startswith("http"):
+                continue
+            target = (page.parent / address).resolve() if address else page
+            assert target.is_relative_to(site.resolve()), (page, link)
+            assert target.is_file(), (page, link)
+            # The front page's anchors are selections, which its script reads.
+            if anchor and target.suffix == ".html" and "=" not in anchor:
+                assert anchor in known[site / target.relative_to(site.resolve())].ids, (page, link)
+
+
+def test_the_front_page_shows_the_board_without_a_script(site):
+    text = (site / "index.html").read_text()
+    record = organs()
+    board = leaderboard_of(record).board("average", "dice")
+    assert board.sentence in text.replace("&#39;", "'")
+    assert "saw labels" in text
+    assert "not ranked" in text
+    assert f"{100 * board.standings[0].win_probability:.0f} %" in text
+
+
+def test_missed_cases_are_counted_on_the_board(site):
+    text = (site / "made-up" / "liver" / "dice.html").read_text()
+    row = text[text.index('data-value="gamma"') :]
+    assert re.search(r'data-label="missed" data-value="1"', row[: row.index("</tr>")])
+
+
+def test_every_board_has_its_page_script_and_embedded_table(site):
+    record = organs()
+    boards = leaderboard_of(record)
+    for board in boards.boards:
+        assert (site / "made-up" / board.structure / f"{board.metric}.html").is_file()
+        script = (site / "data" / "made-up" / board.structure / f"{board.metric}.js").read_text()
+        address, markup = json.loads("[" + script.removeprefix("segbenchBoard(").removesuffix(");\n") + "]")
+        assert address == f"data/made-up/{board.structure}/{board.metric}.js"
+        assert board.standings[0].model in markup
+        assert "<script" not in (site / "embed" / "made-up" / board.structure / f"{board.metric}.html").read_text()
+
+
+def test_the_downloads_are_the_record_and_its_scores(site):
+    record = organs()
+    assert load_record(site / "downloads" / "made-up.json").fingerprint() == record.fingerprint()
+    with (site / "downloads" / "made-up.scores.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 4 * 24 * 2
+    lost = next(r for r in rows if (r["model"], r["case"], r["structure"]) == ("gamma", "case_003", "liver"))
+    assert (lost["status"], lost["dice"], lost["hd95"]) == ("missed", "0.0", "")
+
+
+def test_methods_come_from_the_record(site):
+    text = (site / "methods.html").read_text()
+    assert organs().fingerprint() in text
+    assert "500 resamples" in text
+    assert "Level 1: 7 numbers: all of it follows." in text
+
+
+@pytest.mark.slow
+def test_the_same_record_makes_the_same_bytes(site, tmp_path):
+    render([organs()], tmp_path, checks=[("Level 1: 7 numbers: all of it follows.", True)])
+    one, other = ({p.relative_to(f): p.read_bytes() for p in f.rglob("*") if p.is_file()} for f in (site, tmp_path))
+    assert one.keys() == other.keys()
+    assert [str(name) for name in one if one[name] != other[name]] == []
+
+
+def test_hostile_names_stay_text_and_stay_in_the_folder(tmp_path):
+    folder = tmp_path / "site"
+    render([hostile()], folder)
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["site"]
+    for page in folder.rglob("*.html"):
+        found = parsed(page)
+        assert found.running == [], page
+        assert not [link for link in found.links if link.lower().startswith(("javascript:", "data:"))], page
+    for badge in folder.rglob("*.svg"):
+        root = ElementTree.fromstring(badge.read_text())
+        assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
+            "svg",
+            "title",
+            "rect",
+            "path",
+            "g",
+            "text",
+        }
+    with next((folder / "downloads").glob("*.csv")).open() as file:
+        assert not [cell for row in csv.reader(file) for cell in row if cell[:1] in ("=", "+", "@")]
+
+
+def test_several_records_share_a_site_and_an_overall_board(tmp_path, undrawn):
+    first, again = organs(seed=1), organs(seed=2)
+    other = organs(seed=3, name="elsewhere", title="Elsewhere", shift=-0.1)
+    render([first, again, other], tmp_path, title="Two places")
+    catalog = json.loads(re.search(r'id="data-catalog">(.*?)</script>', (tmp_path / "index.html").read_text())[1])
+    assert [one["key"] for one in catalog] == ["made-up", "made-up-2", "elsewhere"]
+    overall = (tmp_path / "overall.html").read_text()
+    means = [leaderboard_of(record).board("average", "dice")["alpha"].mean for record in (again, other)]
+    assert f"{sum(means) / 2:.3f}" in overall
+    # peeker has seen one of the two test sets, so it has no overall mean.
+    assert "ranked on 1 of 2" in overall
+
+
+def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, undrawn):
+    record = organs(12)
+    analysis = json.loads(json.dumps(dict(record.analysis)))
+    analysis["boards"][0]["standings"][0]["estimate"]["value"] += 0.01
+    path = save_record(replace(record, analysis=analysis), tmp_path / "run.json")
+    assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 5
+    assert "1 do not follow" in (tmp_path / "site" / "index.html").read_text()
+    capsys.readouterr()
+
+
+def test_groups_are_words_or_thirds_of_numbers():
+    record = organs()
+    cases = record.case_ids
+    assert set(group_labels(record, "sex", cases)) == {"F", "M"}
+    ages = group_labels(record, "age", cases)
+    assert len(set(ages)) == 3
+    assert sorted(ages.count(label) for label in set(ages)) == [8, 8, 8]
+    assert group_labels(record, "no such column", cases) is None
+
+
+def test_what_cannot_be_rendered_is_said(tmp_path, undrawn):
+    with pytest.raises(InvalidInput, match="at least one record"):
+        render([], tmp_path)
+    with pytest.raises(InvalidInput, match="one check for each of 1"):
+        render([organs(12)], tmp_path, checks=[("", True), ("", True)])
