@@ -73,7 +73,9 @@ def comparison_illustrations(comparison: ModelComparison) -> Iterator[Illustrati
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
         f"pairs ({ranking.comparison.method}, {ranking.comparison.correction}). Grey cells are undecided, not equal.",
-        partial(figures.significance_map, order, list(pair_cells(ranking.comparison, order, info.direction == "higher"))),
+        partial(
+            figures.significance_map, order, list(pair_cells(ranking.comparison, order, info.direction == "higher"))
+        ),
     )
     shown = shown_pairs(ranking.comparison, order)
     yield Illustration(

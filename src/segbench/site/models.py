@@ -160,9 +160,12 @@ def _dataset_view(chapters: list[Chapter]) -> DatasetView:
         ("note", card.note),
     ]
     kin = [
-        (edge.relation.value.replace("_", " "), lineage.title_of(edge.other), edge.source) for edge in card.lineage or ()
+        (edge.relation.value.replace("_", " "), lineage.title_of(edge.other), edge.source)
+        for edge in card.lineage or ()
     ]
-    return DatasetView(newest.key, card, [fact for fact in facts if fact[1]], kin, chapters, lineage_graph(newest, lineage))
+    return DatasetView(
+        newest.key, card, [fact for fact in facts if fact[1]], kin, chapters, lineage_graph(newest, lineage)
+    )
 
 
 def lineage_graph(chapter: Chapter, lineage: Lineage) -> Graph | None:

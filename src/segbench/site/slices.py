@@ -102,10 +102,10 @@ def _slice(
             )  # fmt: skip
         worst.append(_words(name, report))
     title = f"{axis_of(board)} by {column}"
-    caption = f"Mean of each group with its interval; the worst group of each model is marked. {len(record.cases)} cases."
-    illustration = Illustration(
-        f"groups-{column}", title, caption, partial(figures.forest, rows, axis=axis_of(board))
+    caption = (
+        f"Mean of each group with its interval; the worst group of each model is marked. {len(record.cases)} cases."
     )
+    illustration = Illustration(f"groups-{column}", title, caption, partial(figures.forest, rows, axis=axis_of(board)))
     return Slice(column, Picture.of(illustration), worst)
 
 

@@ -42,9 +42,7 @@ def hostile():
         name: table(rng.uniform(0.6, 0.95, (len(ids), 2)), structures=HOSTILE[:2], ids=ids) for name in HOSTILE[:4]
     }
     made = record(tables, title=HOSTILE[0])
-    cases = tuple(
-        CaseInfo(case.case_id, metadata={HOSTILE[1]: HOSTILE[i % 2]}) for i, case in enumerate(made.cases)
-    )
+    cases = tuple(CaseInfo(case.case_id, metadata={HOSTILE[1]: HOSTILE[i % 2]}) for i, case in enumerate(made.cases))
     models = tuple(
         replace(
             entry,

@@ -29,7 +29,9 @@ def test_slugs_keep_the_words_and_number_what_is_alike():
     }
 
 
-@pytest.mark.parametrize("address", ["javascript:alert(1)", " data:text/html,x", "//evil", "https://a b", "", "file:///x"])
+@pytest.mark.parametrize(
+    "address", ["javascript:alert(1)", " data:text/html,x", "//evil", "https://a b", "", "file:///x"]
+)
 def test_only_web_addresses_become_links(address):
     assert safe_link(address) == ""
 

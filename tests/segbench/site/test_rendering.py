@@ -138,7 +138,14 @@ def test_hostile_names_stay_text_and_stay_in_the_folder(tmp_path):
         assert not [link for link in found.links if link.lower().startswith(("javascript:", "data:"))], page
     for badge in folder.rglob("*.svg"):
         root = ElementTree.fromstring(badge.read_text())
-        assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {"svg", "title", "rect", "path", "g", "text"}
+        assert {element.tag.rpartition("}")[2] for element in root.iter()} <= {
+            "svg",
+            "title",
+            "rect",
+            "path",
+            "g",
+            "text",
+        }
     with next((folder / "downloads").glob("*.csv")).open() as file:
         assert not [cell for row in csv.reader(file) for cell in row if cell[:1] in ("=", "+", "@")]
 
