@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.report.html import glossary
-from segauge.report.references import references_for
+from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
 from segbench.leaderboard import RULES
 from segbench.site.chapters import Chapter, info_of
@@ -38,7 +38,7 @@ class Method:
     config: str
     versions: list[tuple[str, str]]
     glossary: list[tuple[MetricInfo, list[str]]]
-    references: list[Any]
+    references: tuple[Reference, ...]
     files: list[tuple[str, str]]
     notes: list[str]
     citation: str
@@ -74,9 +74,9 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
         f"{len(record.structures)} structures by {', '.join(record.metrics)}."
     )
     yield (
-        f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on the "
-        f"same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected for all "
-        f"pairs; a place is 1 + the number of models that are significantly better."
+        f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on "
+        f"the same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected for "
+        f"all pairs; a place is 1 + the number of models that are significantly better."
     )
     clusters = record.dataset.cluster_column
     if clusters:
