@@ -75,8 +75,8 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     )
     yield (
         f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on "
-        f"the same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected for "
-        f"all pairs; a place is 1 + the number of models that are significantly better."
+        f"the same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected "
+        f"for all pairs; a place is 1 + the number of models that are significantly better."
     )
     clusters = record.dataset.cluster_column
     if clusters:

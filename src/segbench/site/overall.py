@@ -77,8 +77,8 @@ def _overall(metric: str, parts: Sequence[tuple[Chapter, Board]]) -> OverallBoar
     axis = axis_for([limit for row in rows for limit in (row.mean, row.low, row.high)])
     rule = (
         f"The unweighted mean over {len(boards)} test sets of the unweighted mean over the structures of each, of "
-        "models that every test set ranks. Test sets are taken as independent: the half widths of their 95 % intervals add in "
-        "squares. Models that some test set does not rank stand below, without a mean."
+        "models that every test set ranks. Test sets are taken as independent: the half widths of their 95 % intervals "
+        "add in squares. Models that some test set does not rank stand below, without a mean."
     )
     return OverallBoard(metric, metric_title(metric), tuple(c for c, _ in parts), boards, tuple(rows), axis, rule)
 
