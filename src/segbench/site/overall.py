@@ -18,9 +18,8 @@ class OverallRow:
 
     Attributes:
         model: its name.
-        mean: unweighted mean over the test sets of its mean over structures; standard error in `error`.
-        low, high: limits of the mean at the records' level, from the standard errors of the sets; None where one of
-            them has none.
+        mean: unweighted mean over the test sets of its mean over structures; None unless all of them rank it.
+        low, high: 95 % limits of the mean, from the half widths of the sets' intervals; None where one has none.
         places: per test set its place there; None where it is not ranked.
         sets: how many test sets rank it.
 
@@ -58,7 +57,8 @@ def overall_boards(chapters: Sequence[Chapter]) -> tuple[OverallBoard, ...]:
         parts = [(chapter, board) for chapter in newest.values() if (board := _whole(chapter, metric)) is not None]
         if len(parts) > 1:
             found.append(_overall(metric, parts))
-    return tuple(board for board in found if board.rows)
+    # Where fewer than two models are ranked everywhere there is nothing to compare.
+    return tuple(board for board in found if sum(row.mean is not None for row in board.rows) > 1)
 
 
 def _whole(chapter: Chapter, metric: str) -> Board | None:
