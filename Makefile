@@ -8,7 +8,7 @@ JOBS ?= 2
 .PHONY: help demo test lint types layers fast slow clean
 
 help:
-	@echo "make demo   install into $(VENV), measure phantoms, then rank five models on them"
+	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
 	@echo "make clean  remove the environment and what the builds left"
 
@@ -20,7 +20,9 @@ $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard nat
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py
-	$(BIN)/segbench run --config configs/phantom.yaml
+	$(BIN)/segbench run --config configs/phantom.yaml --render site
+	$(BIN)/python examples/demo_report.py
+	@echo "Open site/index.html (which model is best, and is it real?) and site/report.html (one model in detail)."
 
 test: lint types layers fast slow
 

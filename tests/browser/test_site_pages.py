@@ -1,4 +1,4 @@
-"""The leaderboard site in a browser: from disk, without network, by pointer and keyboard, light and dark, wide and narrow."""
+"""The leaderboard site in a browser: from disk, without network, by pointer and key, light and dark, on a phone."""
 
 import pytest
 

@@ -13,7 +13,7 @@ from segbench.records import RunRecord, save_record
 from segbench.records.parquet import write_scores
 from segbench.site.chapters import Chapter, metric_title, structure_title
 
-#: Records above this many cells are not written as JSON with all scores inside: the scores stand beside it.
+#: Width of a letter of a badge in pixels: text is stretched to it, so that it fits in any font.
 _CHARACTER = 6.3
 
 
@@ -24,8 +24,13 @@ def write_downloads(folder: Path, chapter: Chapter) -> None:
     save_record(chapter.record, place / f"{chapter.key}.json")
     header = ("model", "case", "structure", "status", *chapter.record.metrics, "reason")
     write_whole(place / f"{chapter.key}.scores.csv", csv_text(header, score_rows(chapter.record)))
-    if find_spec("pyarrow") is not None:
+    if "scores.parquet" in download_names():
         write_scores(chapter.record.tables, place / f"{chapter.key}.scores.parquet")
+
+
+def download_names() -> tuple[str, ...]:
+    """Return the endings of the files that a record can be taken as."""
+    return ("json", "scores.csv", *(("scores.parquet",) if find_spec("pyarrow") is not None else ()))
 
 
 def score_rows(record: RunRecord) -> Iterator[tuple[object, ...]]:
@@ -54,7 +59,7 @@ def badge_words(chapter: Chapter, model: str) -> tuple[str, str, bool]:
 
 
 def badge_text(chapter: Chapter, model: str) -> str:
-    """Return a badge as the text of an SVG file: two words side by side, wide enough in any usual font."""
+    """Return a badge as the text of an SVG file: the board and the place side by side."""
     left, right, first = badge_words(chapter, model)
     left, right = shortened(left, 60), shortened(right, 40)
     a, b = _CHARACTER * len(left) + 16, _CHARACTER * len(right) + 16

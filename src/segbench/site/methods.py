@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.report.html import glossary
-from segauge.report.references import references_for
+from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
 from segbench.leaderboard import RULES
 from segbench.site.chapters import Chapter, info_of
+from segbench.site.downloads import download_names
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Method:
     config: str
     versions: list[tuple[str, str]]
     glossary: list[tuple[MetricInfo, list[str]]]
-    references: list[Any]
+    references: tuple[Reference, ...]
     files: list[tuple[str, str]]
     notes: list[str]
     citation: str
@@ -59,7 +60,7 @@ def method_of(chapter: Chapter) -> Method:
         [*_flat(record.protocol), *((f"platform {name}", value) for name, value in _flat(record.platform))],
         glossary(known),
         references_for(known, sorted(one for one in intervals if one), others=("romano2005", "wiesenfarth2021")),
-        [(name, f"downloads/{chapter.key}.{name}") for name in ("json", "scores.csv", "scores.parquet")],
+        [(name, f"downloads/{chapter.key}.{name}") for name in download_names()],
         [*record.notes, *(f"{one['model']} {one['structure']}: {one['reason']}" for one in record.exclusions)],
         f"{chapter.title}. segbench record sha256:{chapter.fingerprint[:16]}. {record.dataset.citation}".strip(),
     )
@@ -73,9 +74,9 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
         f"{len(record.structures)} structures by {', '.join(record.metrics)}."
     )
     yield (
-        f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on the "
-        f"same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected for all "
-        f"pairs; a place is 1 + the number of models that are significantly better."
+        f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on "
+        f"the same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected "
+        f"for all pairs; a place is 1 + the number of models that are significantly better."
     )
     clusters = record.dataset.cluster_column
     if clusters:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
 from segbench.site.addresses import safe_link
@@ -180,7 +181,7 @@ def lineage_graph(chapter: Chapter, lineage: Lineage) -> Graph | None:
         is_open = entry.exposure.level.value == "unknown"
         for i, name in enumerate(reversed(path)):
             depth[name] = max(depth.get(name, 0), i)
-        for one, other in zip(path, path[1:], strict=False):
+        for one, other in pairwise(path):
             edges[one, other] = is_open and edges.get((one, other), True)
     last = max(depth.values()) + 1
     columns: dict[int, list[str]] = {}

@@ -18,9 +18,8 @@ class OverallRow:
 
     Attributes:
         model: its name.
-        mean: unweighted mean over the test sets of its mean over structures; standard error in `error`.
-        low, high: limits of the mean at the records' level, from the standard errors of the sets; None where one of
-            them has none.
+        mean: unweighted mean over the test sets of its mean over structures; None unless all of them rank it.
+        low, high: 95 % limits of the mean, from the half widths of the sets' intervals; None where one has none.
         places: per test set its place there; None where it is not ranked.
         sets: how many test sets rank it.
 
@@ -58,7 +57,8 @@ def overall_boards(chapters: Sequence[Chapter]) -> tuple[OverallBoard, ...]:
         parts = [(chapter, board) for chapter in newest.values() if (board := _whole(chapter, metric)) is not None]
         if len(parts) > 1:
             found.append(_overall(metric, parts))
-    return tuple(board for board in found if board.rows)
+    # Where fewer than two models are ranked everywhere there is nothing to compare.
+    return tuple(board for board in found if sum(row.mean is not None for row in board.rows) > 1)
 
 
 def _whole(chapter: Chapter, metric: str) -> Board | None:
@@ -76,9 +76,9 @@ def _overall(metric: str, parts: Sequence[tuple[Chapter, Board]]) -> OverallBoar
     rows.sort(key=lambda row: (row.mean is None, 0.0 if row.mean is None else sign * row.mean, row.model))
     axis = axis_for([limit for row in rows for limit in (row.mean, row.low, row.high)])
     rule = (
-        f"The unweighted mean over {len(boards)} test sets of the unweighted mean over the structures of each, of models "
-        "that every test set ranks. Test sets are taken as independent: the half widths of their 95 % intervals add in "
-        "squares. Models that some test set does not rank stand below, without a mean."
+        f"The unweighted mean over {len(boards)} test sets of the unweighted mean over the structures of each, of "
+        "models that every test set ranks. Test sets are taken as independent: the half widths of their 95 % intervals "
+        "add in squares. Models that some test set does not rank stand below, without a mean."
     )
     return OverallBoard(metric, metric_title(metric), tuple(c for c, _ in parts), boards, tuple(rows), axis, rule)
 

@@ -115,7 +115,7 @@ def _site_of(chapters: Sequence[Chapter], title: str, with_overall: bool) -> Sit
     sets = "one test set" if len(chapters) == 1 else f"{len(chapters)} test sets"
     introduction = (
         f"Which of {models} models to use, on {sets} with {cases} cases in all, and whether the difference is real. "
-        "Models that cannot be told apart share a place, and what a model has seen of the test set in training is marked."
+        "Models that cannot be told apart share a place, and what a model saw of the test set in training is marked."
     )
     links = [("Boards", "index.html"), ("Overall", "overall.html"), ("Models", "models.html")]
     links += [("Test sets", "datasets.html"), ("Methods and reproduction", "methods.html")]

@@ -29,8 +29,8 @@ class Counts:
     def words(self) -> str:
         """What the numbers mean, for who points at them."""
         return (
-            f"{self.missed} with the structure in the ground truth only, {self.spurious} with it in the prediction only, "
-            f"{self.unscored} without a prediction that could be measured"
+            f"{self.missed} with the structure in the ground truth only, {self.spurious} with it in the prediction "
+            f"only, {self.unscored} without a prediction that could be measured"
         )
 
 

@@ -70,10 +70,12 @@ def forest(
 
     """
     alt = altair_module()
-    labels = unique_labels([row.name for row in rows])
+    names = list(dict.fromkeys(row.name for row in rows))
+    # Different names stay different; one name below two headings (the groups of two models) is the same both times.
+    labels = dict(zip(names, unique_labels(names), strict=True))
     data = [
         {
-            "y": i, "value": row.value, "low": row.low, "high": row.high, "text": labels[i], "note": row.note,
+            "y": i, "value": row.value, "low": row.low, "high": row.high, "text": labels[row.name], "note": row.note,
             "label": f"{row.name}: {row.note or number_text(row.value)}", "emphasis": row.emphasis,
             "heading": row.value is None and not row.note,
         }
@@ -86,12 +88,12 @@ def forest(
     valued = chart_of([row for row in data if row["value"] is not None])
     spanned = chart_of([row for row in data if row["low"] is not None and row["high"] is not None])
     x = alt.X("value:Q", axis=value_axis(axis), scale=scale)
-    names = chart_of(data).mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
+    left = chart_of(data).mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
     notes = chart_of(data).mark_text(align="left", baseline="middle", color=_INK["quiet"])
     layers = [
         spanned.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, color=colour),
         valued.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, description="label:N"),
-        names.encode(
+        left.encode(
             x=alt.value(-10),
             y=y,
             text="text:N",
