@@ -278,3 +278,9 @@ def test_dark_figures_change_colours_but_not_data():
     assert themes.colour("ground", "dark") in text
     assert ">#0072b2<" in text
     assert ">#1d2329<" in text
+
+
+def test_one_name_below_two_headings_is_the_same_label_both_times():
+    rows = [figures.Interval(name, value) for name, value in (("A", None), ("F", 0.8), ("B", None), ("F", 0.9))]
+    texts = [element.text for element in ElementTree.fromstring(figures.svg(figures.forest(rows, axis="Dice"))).iter()]  # noqa: S314 - ours
+    assert texts.count("F") == 2

@@ -70,9 +70,7 @@ def forest(
 
     """
     alt = altair_module()
-    names = list(dict.fromkeys(row.name for row in rows))
-    # Different names stay different; one name below two headings (the groups of two models) is the same both times.
-    labels = dict(zip(names, unique_labels(names), strict=True))
+    labels = _labels(rows)
     data = [
         {
             "y": i, "value": row.value, "low": row.low, "high": row.high, "text": labels[row.name], "note": row.note,
@@ -106,6 +104,12 @@ def forest(
         layers.insert(0, line.encode(x=x))
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=max(row_height * len(rows), 40))
     return chart.properties(title=title) if title else chart
+
+
+def _labels(rows: Sequence[Interval]) -> dict[str, str]:
+    """Return the label of each name: different names stay different, one name below two headings is the same twice."""
+    names = list(dict.fromkeys(row.name for row in rows))
+    return dict(zip(names, unique_labels(names), strict=True))
 
 
 @dataclass(frozen=True)
