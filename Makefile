@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow clean
+.PHONY: help demo test lint types layers fast slow long clean
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
+	@echo "make long   what \`make test\` leaves out: the same checks on more data"
 	@echo "make clean  remove the environment and what the builds left"
 
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
@@ -38,11 +39,14 @@ layers: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 fast: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow" --durations=15
+	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" --durations=15
 
 slow: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m slow
-	SEGAUGE_ENGINE=reference $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not shared" tests/metrics tests/test_measurement.py
+	$(BIN)/python -m pytest -n $(JOBS) -m "slow and not long"
+	SEGAUGE_ENGINE=reference $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
+
+long: $(VENV)/.installed
+	$(BIN)/python -m pytest -n $(JOBS) -m long
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

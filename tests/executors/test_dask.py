@@ -58,6 +58,7 @@ def test_a_client_is_used_and_left_open_and_failures_are_rows(cluster, tmp_path)
         assert client.status == "running"
 
 
+@pytest.mark.long
 def test_words_where_no_scheduler_answers():
     with pytest.raises(InvalidInput, match="No dask scheduler answers at"):
         evaluate([Case("a", np.ones((2, 2, 2), int), np.ones((2, 2, 2), int))], executor="tcp://127.0.0.1:9")

@@ -139,7 +139,7 @@ def test_hostile_names_are_shown_and_do_nothing():
     assert "{{ 7 * 7 }}" in page.text
 
 
-@pytest.mark.parametrize(("n", "structures"), [(1, 1), (2, 1), pytest.param(20, 120, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(("n", "structures"), [(1, 1), (2, 1), pytest.param(20, 120, marks=pytest.mark.long)])
 def test_few_cases_and_many_structures(n, structures):
     text = report_text(synthetic(n, [f"structure {i}" for i in range(structures)]))
     assert len(text) < 5_000_000
@@ -165,7 +165,7 @@ def test_a_report_of_a_hundred_cases_with_pictures_is_small(tmp_path):
     assert "nothing was predicted where the ground truth has" in text
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_a_thousand_cases_of_twenty_structures_in_time():
     found = synthetic(1000, [f"structure {i}" for i in range(20)])
     start = time.process_time()

@@ -159,7 +159,7 @@ def test_slicer_segments_by_name(conventions):
     assert (result.table.values == 1.0).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_exact_counts_of_kidney_readers(shared):
     """Every row of expected_overlap.csv on the KiTS23 readers, from the files through evaluate."""
     folder = shared / "data" / "kits23_readers"

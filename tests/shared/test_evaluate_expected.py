@@ -67,7 +67,7 @@ def test_label_maps(shared, dataset):
                 check_overlap(back, case, row["structure"], swapped, voxel_ml(gt))
 
 
-@pytest.mark.parametrize("n", [1, pytest.param(6, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n", [1, pytest.param(6, marks=pytest.mark.long)])
 def test_folders_of_organs(shared, n):
     rows = defaultdict(list)
     for row in table_rows("expected_overlap.csv", dataset="tcia_oars"):

@@ -1,4 +1,4 @@
-"""Every row of the exact overlap counts of real readers, from the files."""
+"""Exact overlap counts of real readers by measure() and of the big pairs; from files: test_read_expected.py."""
 
 import csv
 from collections import defaultdict
@@ -35,28 +35,6 @@ def check_counts(pred, gt, rows):
         assert found == tuple(int(row[key]) for key in ("n_ref", "n_pred", "tp", "fp", "fn")), row
 
 
-@pytest.mark.slow
-def test_kidney_readers(shared):
-    folder = shared / "data" / "kits23_readers"
-    pairs = {
-        key: rows
-        for key, rows in rows_by_pair(shared / "data" / "expected_overlap.csv").items()
-        if key[0] == folder.name
-    }
-    cache = {}
-
-    def labels(reader, case):
-        if (reader, case) not in cache:
-            for old in [key for key in cache if key[1] != case]:
-                del cache[old]
-            cache[reader, case] = read(folder / reader / f"{case}.nii.gz")
-        return cache[reader, case]
-
-    assert len(pairs) == 13 * 9
-    for (_, case, reference, reader), rows in sorted(pairs.items(), key=lambda item: item[0][1]):
-        check_counts(labels(reader, case), labels(reference, case), rows)
-
-
 def test_dice_through_measure(shared):
     folder = shared / "data" / "kits23_readers"
     pairs = rows_by_pair(shared / "data" / "expected_overlap.csv")
@@ -69,27 +47,6 @@ def test_dice_through_measure(shared):
     for row in rows:
         value = result[row["structure"], "dice"].value
         assert value == (pytest.approx(float(row["dice"]), abs=1e-15) if row["dice"] else None)
-
-
-@pytest.mark.slow
-def test_the_other_data_sets(shared):
-    """Head-and-neck organs in one file each, spine and whole-body label maps: found by their own tables."""
-    data = shared / "data"
-    checked = 0
-    for (dataset, case, reference, reader), rows in rows_by_pair(data / "expected_overlap.csv").items():
-        if dataset == "tcia_oars":
-            for row in rows:
-                name = row["structure"]
-                masks = [read(data / dataset / who / case / f"{name}.nrrd") for who in (reader, reference)]
-                check_counts(*[(mask != 0).astype(np.uint8) * int(row["labels"]) for mask in masks], [row])
-                checked += 1
-        elif dataset == "totalsegmentator":
-            check_counts(*[read(data / dataset / f"{who}.nii.gz") for who in (reader, reference)], rows)
-            checked += len(rows)
-        elif dataset == "spine":
-            check_counts(*[read(next((data / dataset / case).glob(f"*{who}*"))) for who in (reader, reference)], rows)
-            checked += len(rows)
-    assert checked == 126 + 41 + 62
 
 
 @pytest.mark.slow

@@ -67,7 +67,7 @@ def test_the_kits23_board_of_today(shared):
     assert "cannot be told from it on these 20 cases" in board.sentence
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_touchstone_scores_become_a_record(shared, tmp_path, capsys):
     source = shared / "data" / "touchstone" / "totalsegmentator_results"
     output = tmp_path / "touchstone.json"

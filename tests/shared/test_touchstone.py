@@ -88,7 +88,7 @@ def test_three_of_ten_winners_change_on_equal_cases(touchstone):
     [
         ("dice", ("gall_bladder",)),
         pytest.param("dice", (), marks=pytest.mark.slow),
-        pytest.param("nsd", (), marks=pytest.mark.slow),
+        pytest.param("nsd", (), marks=pytest.mark.long),
     ],
 )
 def test_significance_maps_have_their_verdicts_cell_by_cell(touchstone, metric, organs):

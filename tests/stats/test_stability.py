@@ -14,11 +14,11 @@ def matrix(values, higher=True):
 
 def test_an_order_that_every_case_has_is_there_with_any_number():
     base = np.random.default_rng(1).normal(size=(60, 1))
-    found = order_stability(matrix([*base, [0.3, 0.2, 0.1]]), draws=100)
+    found = order_stability(matrix(base + np.array([0.3, 0.2, 0.1])), draws=100)
     assert set(found.tau) == set(found.same_winner) == {1.0}
     assert (found.winner, found.n_cases) == ("a", 60)
     assert found.sizes == (5, 10, 20, 60, 100)
-    assert order_stability(matrix([*base, [0.3, 0.2, 0.1]], higher=False), draws=100).winner == "c"
+    assert order_stability(matrix(base + np.array([0.3, 0.2, 0.1]), higher=False), draws=100).winner == "c"
 
 
 def test_an_order_by_chance_settles_slowly():
