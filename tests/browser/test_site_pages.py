@@ -34,6 +34,13 @@ def quiet(opened, folder):
     return True
 
 
+def board_of(page):
+    """What is expected of the board, waited for: the page's policy forbids to wait for a script."""
+    from playwright.sync_api import expect
+
+    return expect(page.locator("#board"))
+
+
 def at(folder, address, anchor=""):
     class Place:
         def as_uri(self):
@@ -77,19 +84,19 @@ def test_selectors_change_the_board_and_the_address(site, visit):
     page.get_by_label("Structure").select_option(label="spleen")
     page.get_by_text("spleen by Dice coefficient on made-up").wait_for()
     page.get_by_label("Metric").select_option(label="95 % Hausdorff distance")
-    page.wait_for_function("document.querySelector('#board').innerText.includes('Hausdorff distance on made-up')")
+    board_of(page).to_contain_text("Hausdorff distance on made-up", use_inner_text=True)
     assert page.url.endswith("#set=made-up&structure=spleen&metric=hd95")
     page.get_by_label("Test set").select_option(label="made-up (2)")
-    page.wait_for_function("document.querySelector('#board').innerText.includes('on made-up (2)')")
+    board_of(page).to_contain_text("on made-up (2)", use_inner_text=True)
     assert heading(page).startswith("spleen by 95 % Hausdorff distance")
     page.go_back()
-    page.wait_for_function("!document.querySelector('#board').innerText.includes('on made-up (2)')")
+    board_of(page).not_to_contain_text("on made-up (2)", use_inner_text=True)
     assert quiet(opened, site)
 
 
 def test_a_deep_link_opens_its_board(site, visit):
     opened = visit(at(site, "index.html", "#set=elsewhere&structure=liver&metric=hd95&ranked=1"), **DESKTOP)
-    opened.page.wait_for_function("document.querySelector('#board').innerText.includes('liver')")
+    board_of(opened.page).to_contain_text("liver", use_inner_text=True)
     assert opened.page.get_by_label("Structure").input_value() == "liver"
     assert opened.page.get_by_label("only ranked models").is_checked()
     assert quiet(opened, site)
@@ -108,7 +115,7 @@ def names(page):
 
 def test_a_board_is_sorted_by_a_click_or_a_key(site, visit):
     page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **DESKTOP).page
-    page.wait_for_function("document.querySelector('#board').innerText.includes('liver')")
+    board_of(page).to_contain_text("liver", use_inner_text=True)
     before = names(page)
     page.locator("#board thead button", has_text="model").click()
     assert names(page) == sorted(before)
@@ -122,7 +129,7 @@ def test_a_board_is_sorted_by_a_click_or_a_key(site, visit):
 
 def test_only_ranked_models_are_shown_when_asked(site, visit):
     page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **DESKTOP).page
-    page.wait_for_function("document.querySelector('#board').innerText.includes('liver')")
+    board_of(page).to_contain_text("liver", use_inner_text=True)
     assert page.get_by_role("link", name="peeker").is_visible()
     page.get_by_label("only ranked models").check()
     assert not page.get_by_role("link", name="peeker").is_visible()
