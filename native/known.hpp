@@ -53,7 +53,7 @@ class KnownDistances {
 
   // Starts anew when it has grown large; asked between two surfaces, never while one is searched.
   void keep_small() {
-    if (rows_.size() > kMostKept) forget();
+    if (rows_.size() >= kMostKept) forget();
   }
 
   // The entry for samples of `from` and pieces of `to`; `offset` is the position of `from` less that of `to`.
@@ -63,15 +63,14 @@ class KnownDistances {
     return entries_[(place.number * patterns_.kinds + kind[from]) * patterns_.kinds + kind[to]];
   }
 
-  // Works out an entry that was not asked for before.
-  void work_out(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
+  // The values of an entry, worked out if nobody asked for it before. They stay until the next call.
+  const double* values(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
+    if (entry.is_known()) return rows_[entry.row()].value;
     const Patterns::NearOffset& place = patterns_.near_offset[offset];
     const uint8_t* seen = patterns_.seen_code.data() + place.view * codes_;
-    work_out_as_seen(seen[from], seen[to], patterns_.standing[place.number], entry);
+    return work_out(seen[from], seen[to], patterns_.standing[place.number], entry);
   }
-
-  // The values of an entry, and for each sample of `from` which of them is its own.
-  const double* values(const Entry& entry) const { return rows_[entry.row()].value; }
+  // For each sample of `from` which of the values is its own.
   const uint8_t* sample_order(uint32_t from, uint32_t offset) const {
     const size_t view = patterns_.near_offset[offset].view;
     return patterns_.seen_sample.data() + view * patterns_.sample.size() + patterns_.sample_start[from];
@@ -81,7 +80,7 @@ class KnownDistances {
   struct alignas(64) Row {  // one line of the cache; codes with more samples take two
     double value[8];
   };
-  static constexpr size_t kMostKept = size_t{1} << 17, kMostRows = (size_t{1} << 20) - 2;
+  static constexpr size_t kMostKept = size_t{1} << 17;  // 8 MB; more are worked out whenever they are asked for
 
   void forget() {
     const size_t size = patterns_.standing.size() * patterns_.kinds * patterns_.kinds;
@@ -91,19 +90,20 @@ class KnownDistances {
     rows_.clear();
   }
 
-  void work_out_as_seen(size_t from, size_t to, const std::array<int64_t, 3>& offset, Entry& entry) {
+  const double* work_out(size_t from, size_t to, const std::array<int64_t, 3>& offset, Entry& entry) {
     const Vec3 shift = patterns_.offset(offset[0], offset[1], offset[2]);
     const Target* first = patterns_.target.data() + patterns_.target_start[to];
     const Target* last = patterns_.target.data() + patterns_.target_start[to + 1];
-    if (rows_.size() >= kMostRows) throw std::length_error("too many different cells");
     const int64_t samples = patterns_.sample_start[from + 1] - patterns_.sample_start[from];
-    const size_t row = rows_.size();
-    rows_.resize(row + static_cast<size_t>(samples + 7) / 8);
-    double* values = rows_[row].value;
+    const size_t row = rows_.size(), lines = static_cast<size_t>(samples + 7) / 8;
+    const bool is_kept = row + lines <= kMostKept;
+    std::vector<Row>& where = is_kept ? rows_ : passing_;
+    where.resize(is_kept ? row + lines : lines);
+    double* values = where[is_kept ? row : 0].value;
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
     squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, values);
-    const double least = *std::min_element(values, values + samples);
-    entry = Entry(row, least);
+    if (is_kept) entry = Entry(row, *std::min_element(values, values + samples));
+    return values;
   }
 
   struct Free {
@@ -113,7 +113,7 @@ class KnownDistances {
   size_t codes_;
   SquaredDistances squared_distances_ = squared_distances_here();
   std::unique_ptr<Entry[], Free> entries_;
-  std::vector<Row> rows_;
+  std::vector<Row> rows_, passing_;  // passing: of the combination at hand, where there is no more room
 };
 
 }  // namespace segauge

@@ -9,7 +9,8 @@ namespace segauge {
 using SquaredDistances = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const Target* first,
                                   const Target* last, double* squared);
 
-// The one for the widest registers that this processor has. All give the same bits.
+// The one for the widest registers that this processor has (SEGAUGE_NO_AVX2 in the environment: as if it had none of
+// the newer ones). All give the same bits.
 SquaredDistances squared_distances_here();
 
 }  // namespace segauge

@@ -193,8 +193,7 @@ class NearSearch {
   };
 
   void take(const Considered& cell) {
-    if (!cell.entry->is_known()) known_.work_out(from_, cell.code, cell.step.offset, *cell.entry);
-    const double* values = known_.values(*cell.entry);
+    const double* values = known_.values(from_, cell.code, cell.step.offset, *cell.entry);
     const uint8_t* order = known_.sample_order(from_, cell.step.offset);
     double worst = 0;
     bool improved = false;

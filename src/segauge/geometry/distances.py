@@ -94,7 +94,7 @@ def _prepared(engine_used: Any, surface: SurfaceKind, linear: Floats) -> Any:
     return _cached_patterns(engine_used, surface, len(linear), linear.tobytes())
 
 
-@lru_cache(maxsize=4)  # the kernel keeps up to some 15 MB of known distances with each
+@lru_cache(maxsize=4)  # the kernel keeps up to some 8 MB of known distances with each, for every thread
 def _cached_patterns(engine_used: Any, surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> Any:
     linear = np.frombuffer(linear_bytes, dtype=np.float64).reshape(ndim, ndim)
     return engine_used.prepare(cell_patterns(surface, linear))
