@@ -17,7 +17,7 @@ from segauge.stats import (
     ranking_stability,
     score_matrix,
 )
-from segauge.stats.matrix import average_ranks
+from segauge.stats.matrix import ScoreMatrix, average_ranks
 from segauge.stats.scales import Scale
 
 scipy_stats = pytest.importorskip("scipy.stats")
@@ -178,6 +178,18 @@ def test_average_of_tasks_is_the_unweighted_mean_of_the_task_means():
     found = rank_tasks(tasks, n_resamples=500)
     assert next(iter(found.consensus)) == found.average.models[0].name
     json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_case_fails_in_the_average_where_it_failed_in_any_task():
+    liver, spleen = (
+        ScoreMatrix(("1", "2", "3", "4"), ("a", "b"), np.array(values), Scale(True, (0.0, 1.0)))
+        for values in (
+            [[0.0, 0.9], [0.8, 0.9], [0.7, 0.8], [0.9, 0.6]],
+            [[0.0, 0.7], [0.0, 0.8], [0.8, 0.7], [0.9, np.nan]],
+        )
+    )
+    ranking = rank(average_matrix({"liver": liver, "spleen": spleen}), n_resamples=200)
+    assert {model.name: model.failure_share for model in ranking.models} == {"a": 0.5, "b": 0.0}
 
 
 def test_tasks_that_repeat_each_other_add_no_certainty():

@@ -23,6 +23,7 @@ from segauge.io.layouts.pairs import Pairing, image_files
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS
+from segauge.metrics.conventions import CONVENTIONS
 from segauge.scores import Status
 
 #: Tolerances in mm of the curve in a report.
@@ -98,7 +99,7 @@ def add_measuring(group: Any) -> None:
     )
     group.add_argument(
         "--convention",
-        choices=("segauge", "monai", "medpy", "surface-distance", "meshmetrics"),
+        choices=("segauge", *CONVENTIONS),
         help="measure surfaces as this tool does (see `segauge explain hd95`)",
     )
     group.add_argument("--no-detection", action="store_true", help="do not match lesions")

@@ -66,29 +66,43 @@ class EdgeDistances:
 
     pred_to_gt: Floats
     gt_to_pred: Floats
-    pooled_percentile: bool
 
-    def hd(self, percent: float) -> float:
-        """Return the percentile (linear between neighbours) of both directions together, or the larger of the two."""
-        if self.pooled_percentile and percent < 100:
-            return float(np.percentile(self._both, percent))
-        return float(max(np.percentile(self.pred_to_gt, percent), np.percentile(self.gt_to_pred, percent)))
+    @property
+    def both(self) -> Floats:
+        """The distances of both directions, one after the other."""
+        return np.concatenate([self.pred_to_gt, self.gt_to_pred])
 
     def assd(self) -> float:
         """Return the mean over the edge voxels of both masks."""
-        return float(self._both.mean())
+        return float(self.both.mean())
 
     def masd(self) -> float | None:
         """Return nothing: neither MONAI nor MedPy has it."""
         return None
 
-    def nsd(self, tolerance_mm: float) -> float | None:
-        """Return the share of the edge voxels of both masks within the tolerance; MedPy has none."""
-        return None if self.pooled_percentile else float(np.mean(self._both <= np.float32(tolerance_mm)))
 
-    @property
-    def _both(self) -> Floats:
-        return np.concatenate([self.pred_to_gt, self.gt_to_pred])
+class MonaiDistances(EdgeDistances):
+    """What MONAI makes of the distances between edge voxels; it keeps them in 32 bits."""
+
+    def hd(self, percent: float) -> float:
+        """Return the larger of the two directions' percentiles, linear between neighbours."""
+        return float(max(np.percentile(way, percent) for way in (self.pred_to_gt, self.gt_to_pred)))
+
+    def nsd(self, tolerance_mm: float) -> float:
+        """Return the share of the edge voxels of both masks within the tolerance."""
+        return float(np.mean(self.both <= np.float32(tolerance_mm)))
+
+
+class MedpyDistances(EdgeDistances):
+    """What MedPy makes of the distances between edge voxels."""
+
+    def hd(self, percent: float) -> float:
+        """Return the percentile of both directions together, linear between neighbours."""
+        return float(np.percentile(self.both, percent))
+
+    def nsd(self, tolerance_mm: float) -> None:
+        """Return nothing: MedPy has none."""
+        del tolerance_mm
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,20 +151,23 @@ class FaceDistances:
         return surface.nsd(self.distances, tolerance_mm)
 
 
-def _edge_distances(pooled_percentile: bool, single_precision: bool) -> Callable[..., EdgeDistances]:
-    def measure(pred: PackedMask, gt: PackedMask, spacing: Sequence[float], threads: int | None) -> EdgeDistances:
-        del threads
-        from scipy.spatial import KDTree
+def _monai(pred: PackedMask, gt: PackedMask, spacing: Sequence[float], threads: int | None) -> MonaiDistances:
+    del threads
+    to_gt, to_pred = (way.astype(np.float32).astype(np.float64) for way in _edge_distances(pred, gt, spacing))
+    return MonaiDistances(to_gt, to_pred)
 
-        pred_edge, gt_edge = (_edge_voxels(mask) * np.asarray(spacing) for mask in (pred, gt))
-        precision = np.float32 if single_precision else np.float64
-        to_gt, to_pred = (
-            np.asarray(KDTree(there).query(here)[0], dtype=precision).astype(np.float64)
-            for here, there in ((pred_edge, gt_edge), (gt_edge, pred_edge))
-        )
-        return EdgeDistances(to_gt, to_pred, pooled_percentile)
 
-    return measure
+def _medpy(pred: PackedMask, gt: PackedMask, spacing: Sequence[float], threads: int | None) -> MedpyDistances:
+    del threads
+    return MedpyDistances(*_edge_distances(pred, gt, spacing))
+
+
+def _edge_distances(pred: PackedMask, gt: PackedMask, spacing: Sequence[float]) -> tuple[Floats, Floats]:
+    """Return the distance of each edge voxel to the nearest one of the other mask, from pred and from gt."""
+    from scipy.spatial import KDTree
+
+    pred_edge, gt_edge = (_edge_voxels(mask) * np.asarray(spacing) for mask in (pred, gt))
+    return np.asarray(KDTree(gt_edge).query(pred_edge)[0]), np.asarray(KDTree(pred_edge).query(gt_edge)[0])
 
 
 def _edge_voxels(mask: PackedMask) -> npt.NDArray[np.intp]:
@@ -184,14 +201,14 @@ CONVENTIONS = MappingProxyType(
                 "MONAI 1.6.1",
                 "edge voxels (foreground voxels that share a face with the background), centre to centre",
                 "the larger of the two directions, linear between neighbouring values, every voxel counts the same",
-                _edge_distances(pooled_percentile=False, single_precision=True),
+                _monai,
             ),
             Convention(
                 "medpy",
                 "MedPy 0.5.2",
                 "edge voxels (foreground voxels that share a face with the background), centre to centre",
                 "both directions together, linear between neighbouring values, every voxel counts the same",
-                _edge_distances(pooled_percentile=True, single_precision=False),
+                _medpy,
             ),
             Convention(
                 "surface-distance",

@@ -88,7 +88,8 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
     With T tasks, N cases in all and n_t of them in task t, the value of a case is the average plus
     N / T * sum over its tasks of (score - task mean) / n_t. Its mean is the average exactly, and its standard error
     that of the average with the dependence between tasks (linearised), so that every comparison and rank set can be
-    made of it as of plain scores. The values themselves may leave the scale of the metric.
+    made of it as of plain scores. The values themselves may leave the scale of the metric. A model failed in a case
+    if it failed in any task of it.
     """
     parts = {task: matrix.scored_cases() for task, matrix in matrices.items()}
     first = next(iter(parts.values()))
@@ -101,15 +102,17 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
     rows = {case: i for i, case in enumerate(cases)}
     averages = np.mean([np.nanmean(matrix.values, axis=0) for matrix in parts.values()], axis=0)
     values = np.tile(averages, (len(cases), 1))
+    failures = np.zeros(values.shape, dtype=np.bool_)
     for matrix in parts.values():
         counts = (~np.isnan(matrix.values)).sum(axis=0)
         share = (matrix.values - np.nanmean(matrix.values, axis=0)) / counts
         places = [rows[case] for case in matrix.cases]
         values[places] += np.nan_to_num(share) * len(cases) / len(parts)
+        failures[places] |= matrix.failed & ~np.isnan(matrix.values)
     clusters = _joined_clusters(parts, cases)
     note = f"average of {len(parts)} task means, cases resampled for all tasks together"
     scale = Scale(first.scale.higher_is_better, unit=first.scale.unit)
-    return ScoreMatrix(cases, first.models, values, scale, {}, clusters, None, "average", (*first.notes, note))
+    return ScoreMatrix(cases, first.models, values, scale, {}, clusters, failures, "average", (*first.notes, note))
 
 
 def _joined_clusters(parts: Mapping[str, ScoreMatrix], cases: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 
 from segauge.errors import InvalidInput
 from segbench.analysis.names import folded_name, without_framework
+from segbench.suggestions import unknown
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,7 @@ def _entry(key: str, given: object) -> RegisteredModel:
     known = [one.name for one in fields(RegisteredModel) if one.name != "key"]
     for name in given:
         if name not in known:
-            close = difflib.get_close_matches(str(name), known, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"known are {', '.join(known)}."
-            raise InvalidInput(f"Model registry, {key!r}: unknown field {name!r}; {hint}")
+            raise InvalidInput(f"Model registry, {key!r}: {unknown('field', str(name), known)}")
     values = {name: _value(key, name, value) for name, value in given.items() if value is not None}
     return RegisteredModel(key, **{"name": key, **values})  # type: ignore[arg-type]
 

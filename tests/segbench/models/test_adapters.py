@@ -20,7 +20,7 @@ from segbench.prediction import PredictionSettings, predict
 from segbench.registry import DatasetCase
 from tests.segbench.prediction.toys import cases
 
-IMAGE, OUTPUT, PYTHON = Path("/data/ct.nii.gz"), Path("/work/prediction.nii.gz"), Path("/env/bin/python")
+IMAGE, OUTPUT, PYTHON = Path("/data/ct.nii.gz"), Path("/out/prediction.nii.gz"), Path("/env/bin/python")
 
 
 def command_of(type_, options=None, device="cpu"):
@@ -29,7 +29,7 @@ def command_of(type_, options=None, device="cpu"):
 
 def test_totalsegmentator():
     assert command_of("totalsegmentator", {"fast": True, "name": "TS 3 mm", "device": "gpu"}, "cuda:1") == [
-        "/env/bin/TotalSegmentator", "-i", "/data/ct.nii.gz", "-o", "/work/prediction.nii.gz", "--ml",
+        "/env/bin/TotalSegmentator", "-i", "/data/ct.nii.gz", "-o", "/out/prediction.nii.gz", "--ml",
         "--device", "gpu:1", "--fast",
     ]  # fmt: skip
     model = registry.model("totalsegmentator", {"roi_subset": ["liver", "aorta"], "device": "cpu"})
@@ -63,7 +63,7 @@ def test_ctfm_has_the_labels_of_version_2():
     model = registry.model("ctfm")
     assert model.card.structures["aorta"] == (52,)  # in version 1 this would be the right iliac artery
     assert model.command(IMAGE, OUTPUT, "cuda:0", PYTHON)[2:] == [
-        "--image", "/data/ct.nii.gz", "--output", "/work/prediction.nii.gz", "--device", "cuda:0", "--spacing", "1.5",
+        "--image", "/data/ct.nii.gz", "--output", "/out/prediction.nii.gz", "--device", "cuda:0", "--spacing", "1.5",
     ]  # fmt: skip
 
 
@@ -127,7 +127,7 @@ def test_a_command_of_ones_own():
         "command": "tool --in {image} '--out={output}' -d {device}",
     }
     assert registry.model("command", described).command(Path("/a b/c;d"), OUTPUT, "cpu", None) == [
-        "tool", "--in", "/a b/c;d", "--out=/work/prediction.nii.gz", "-d", "cpu",
+        "tool", "--in", "/a b/c;d", "--out=/out/prediction.nii.gz", "-d", "cpu",
     ]  # fmt: skip
     assert registry.model("command", described).card.trained_on is None
     assert registry.model("command", {**described, "trained_on": []}).card.trained_on == ()
@@ -227,7 +227,7 @@ def test_a_prediction_is_found_by_id_before_name(tmp_path):
 
 def test_brain_extractors():
     assert command_of("deepbet") == [
-        "/env/bin/deepbet-cli", "-i", "/data/ct.nii.gz", "-o", "/work/brain.nii.gz", "-m", "/work/prediction.nii.gz",
+        "/env/bin/deepbet-cli", "-i", "/data/ct.nii.gz", "-o", "/out/brain.nii.gz", "-m", "/out/prediction.nii.gz",
         "--no_gpu",
     ]  # fmt: skip
     assert registry.model("deepbet").requirements[0] == "torch==2.13.0"

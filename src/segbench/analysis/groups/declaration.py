@@ -19,7 +19,6 @@ families:
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +37,7 @@ from segbench.analysis.groups.conditions import (
     Not,
     number,
 )
+from segbench.suggestions import unknown
 
 Metadata = Mapping[str, Mapping[str, str]]
 
@@ -214,9 +214,7 @@ def _ordered_range(column: str, low: float, high: float, high_in: bool, where: s
 
 def _column(given: object, where: str, known: Collection[str]) -> str:
     if not isinstance(given, str) or given not in known:
-        close = difflib.get_close_matches(str(given), list(known), n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"there are {', '.join(sorted(known)) or 'none'}."
-        raise InvalidInput(f"{where}: no metadata column {given!r}; {hint}")
+        raise InvalidInput(f"{where}: {unknown('metadata column', str(given), known)}")
     return given
 
 
