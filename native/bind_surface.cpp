@@ -4,8 +4,9 @@
 
 #include <cmath>
 
-#include "arrays.hpp"
 #include "search.hpp"
+#include "surface_arrays.hpp"
+#include "targets.hpp"
 
 namespace segauge {
 namespace {
@@ -14,35 +15,15 @@ Vec3 row_of(const InputArray<double>& table, size_t row) {
   return {table.data()[3 * row], table.data()[3 * row + 1], table.data()[3 * row + 2]};
 }
 
-Target prepared(const Vec3& corner, const Vec3& u, const Vec3& v, bool is_rectangle) {
-  Target t{corner, u, v, is_rectangle, dot(u, u), dot(u, v), dot(v, v), 0, 0, 0, {0, 0, 0}};
-  t.per_uu = t.uu > 0 ? 1 / t.uu : 0;
-  t.per_vv = t.vv > 0 ? 1 / t.vv : 0;
-  const double third = t.uu - 2 * t.uv + t.vv;
-  t.per_third = third > 0 ? 1 / third : 0;
-  const Vec3 n{u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0]};
-  const double length = std::sqrt(dot(n, n));
-  if (length > 0) t.normal = {n[0] / length, n[1] / length, n[2] / length};
-  return t;
-}
-
 void lay_side_by_side(Patterns& patterns) {
   constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
   patterns.group_start.push_back(0);
   for (size_t code = 0; code + 1 < patterns.sample_start.size(); ++code) {
-    const int64_t last = patterns.sample_start[code + 1] - 1;
-    for (int64_t first = patterns.sample_start[code]; first <= last; first += kSize) {
-      SampleGroup group;
-      for (int64_t k = 0; k < kSize; ++k) {
-        const Vec3& sample = patterns.sample[static_cast<size_t>(std::min(first + k, last))];
-        group.x[k] = sample[0];
-        group.y[k] = sample[1];
-        group.z[k] = sample[2];
-      }
-      patterns.group.push_back(group);
-    }
-    patterns.group_start.push_back(static_cast<int64_t>(patterns.group.size()));
+    const int64_t samples = patterns.sample_start[code + 1] - patterns.sample_start[code];
+    patterns.group_start.push_back(patterns.group_start.back() + (samples + kSize - 1) / kSize);
   }
+  patterns.group.resize(static_cast<size_t>(patterns.group_start.back()));
+  for (size_t code = 0; code + 1 < patterns.sample_start.size(); ++code) write_groups(patterns, code);
 }
 
 // For every step between two cells that are near each other: the least of its mirrored versions stands for all.
@@ -111,9 +92,7 @@ Patterns read_patterns(const nb::object& patterns) {
   Patterns out;
   const auto linear = table("linear");
   const size_t d = linear.shape(0), skip = 3 - d;
-  for (size_t axis = 0; axis < 3; ++axis)
-    for (size_t i = 0; i < 3; ++i)
-      out.step[axis][i] = axis >= skip && i >= skip ? linear.data()[(i - skip) * d + axis - skip] : (i == axis ? 1.0 : 0.0);
+  read_steps(linear, out);
   out.sample_start = starts("sample_start");
   out.target_start = starts("target_start");
   out.same_as = starts("same_as");
@@ -123,12 +102,11 @@ Patterns read_patterns(const nb::object& patterns) {
   for (size_t i = 0; i < sample.shape(0); ++i) out.sample.push_back(row_of(sample, i));
   out.area.assign(area.data(), area.data() + area.size());
   for (size_t i = 0; i < corner.shape(0); ++i)
-    out.target.push_back(prepared(row_of(corner, i), row_of(u, i), row_of(v, i), is_rectangle.data()[i]));
+    out.target.push_back(prepared_target(row_of(corner, i), row_of(u, i), row_of(v, i), is_rectangle.data()[i]));
   const auto lowest = table("cell_origin"), inverse = table("inverse");
   const Vec3 reach = out.reach();
   for (size_t axis = 0; axis < 3; ++axis) {
     out.cell_low[axis] = axis >= skip ? lowest.data()[axis - skip] * out.step[axis][axis] : 0.0;
-    for (size_t i = 0; i < 3; ++i) out.is_orthogonal = out.is_orthogonal && (i == axis || out.step[axis][i] == 0);
   }
   const size_t codes = out.sample_start.size() - 1;
   out.sample_box.resize(codes);
@@ -186,16 +164,15 @@ nb::tuple surface_distances(const BitVolume& pred, const BitVolume& gt, std::opt
     from_pred = directed_distances(p, g, prepared, threads);
     from_gt = directed_distances(g, p, prepared, threads);
   }
-  const size_t np = from_pred.distance.size(), ng = from_gt.distance.size();
-  return nb::make_tuple(to_numpy(std::move(from_pred.distance), {np}), to_numpy(std::move(from_pred.area), {np}),
-                        to_numpy(std::move(from_gt.distance), {ng}), to_numpy(std::move(from_gt.area), {ng}));
+  return hand_out(std::move(from_pred), std::move(from_gt));
 }
 
 BitVolume band(const BitVolume& mask, const std::string& surface, const PreparedPatterns& prepared, double width_mm,
                int threads) {
   const SurfaceKind kind = kind_of(surface);
   nb::gil_scoped_release release;
-  return boundary_band(mask, kind, prepared.patterns, width_mm, threads);
+  const CellSet cells = find_cells(mask, nullptr, kind, prepared.patterns, threads);
+  return boundary_band(mask, cells, kind, prepared.patterns, width_mm, threads);
 }
 
 }  // namespace

@@ -115,15 +115,6 @@ void find_in_plane(const BitVolume& mask, const BitVolume* ignore, SurfaceKind k
   }
 }
 
-Box moved(const Box& box, const Vec3& by) {
-  Box out;
-  for (int i = 0; i < 3; ++i) {
-    out.low[i] = box.low[i] + by[i];
-    out.high[i] = box.high[i] + by[i];
-  }
-  return out;
-}
-
 // Puts the cells of all planes into brick order and describes each brick.
 void sort_into_bricks(const std::vector<std::vector<Cell>>& planes, const Patterns& patterns, CellSet& set) {
   std::vector<int64_t> count(static_cast<size_t>(set.nz * set.ny * set.nx), 0);
@@ -158,7 +149,7 @@ void sort_into_bricks(const std::vector<std::vector<Cell>>& planes, const Patter
       const int32_t within_plane = cell.y % kEdge * kEdge + cell.x % kEdge;
       brick.occupied[cell.z % kEdge] |= uint64_t{1} << within_plane;
       if (!set.codes.empty()) set.codes[b][cell.z % kEdge * 64 + within_plane] = static_cast<uint8_t>(cell.code);
-      brick.box.include(moved(patterns.target_box[cell.code], patterns.offset(cell.z, cell.y, cell.x)));
+      brick.box.include(patterns.target_box[cell.code].moved(patterns.offset(cell.z, cell.y, cell.x)));
     }
     for (size_t plane = 1; plane < 8; ++plane)
       brick.before[plane] = static_cast<uint16_t>(brick.before[plane - 1] + count_bits(brick.occupied[plane - 1]));

@@ -7,4 +7,5 @@ NB_MODULE(_kernel, m) {
   segauge::bind_surface(m);
   segauge::bind_components(m);
   segauge::bind_skeleton(m);
+  segauge::bind_subvoxel(m);
 }

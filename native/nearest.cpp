@@ -3,6 +3,7 @@
 
 #include "parallel.hpp"
 #include "search.hpp"
+#include "targets.hpp"
 
 namespace segauge {
 namespace {
@@ -54,9 +55,6 @@ BitVolume deep_inside(const BitVolume& mask, const std::array<int64_t, 3>& span)
 
 Vec3 Patterns::reach() const {
   // rows of the inverse: cross products over the determinant
-  auto cross = [](const Vec3& a, const Vec3& b) {
-    return Vec3{a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-  };
   const Vec3 c0 = cross(step[1], step[2]), c1 = cross(step[2], step[0]), c2 = cross(step[0], step[1]);
   const double volume = std::abs(dot(step[0], c0));
   return {std::sqrt(dot(c0, c0)) / volume, std::sqrt(dot(c1, c1)) / volume, std::sqrt(dot(c2, c2)) / volume};
@@ -128,8 +126,8 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   return out;
 }
 
-BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads) {
-  const CellSet surface = find_cells(mask, nullptr, kind, patterns, threads);
+BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
+                        double width, int threads) {
   const BrickTree tree(surface);
   const Vec3 reach = patterns.reach();
   std::array<int64_t, 3> span{};

@@ -24,6 +24,14 @@ struct Box {
     include(b.low);
     include(b.high);
   }
+  Box moved(const Vec3& by) const {
+    Box out;
+    for (int i = 0; i < 3; ++i) {
+      out.low[i] = low[i] + by[i];
+      out.high[i] = high[i] + by[i];
+    }
+    return out;
+  }
 };
 
 // A triangle corner + s u + t v (s, t >= 0, s + t <= 1) or a rectangle (0 <= s, t <= 1; v = 0 makes it a segment),
@@ -146,7 +154,8 @@ class PreparedPatterns;  // search.hpp
 // From every sample of `from` to the nearest target of `to`.
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads);
 
-// The voxels of the mask whose centre lies within `width` mm of the mask's own surface.
-BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads);
+// The voxels of the mask whose centre lies within `width` mm of the mask's own surface, whose cells are given.
+BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
+                        double width, int threads);
 
 }  // namespace segauge

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from segauge.geometry.engine import engine, thread_count
 from segauge.geometry.masks import PackedMask
 from segauge.geometry.patterns import SurfaceKind, cell_patterns
+from segauge.geometry.subvoxel import subvoxel_rule
 
 Floats = npt.NDArray[np.float64]
 
@@ -69,8 +70,13 @@ def measure_surface_distances(
     pieces of surface that touch an ignored voxel are not sampled (nobody knows where the surface is there), but
     still count as surface that others can be near to.
     """
-    patterns = _prepared(engine(), surface, linear)
-    d_pg, w_pg, d_gp, w_gp = engine().surface_distances(pred, gt, ignore, surface, patterns, thread_count(threads))
+    threads = thread_count(threads)
+    prepared = _prepared(engine(), surface, linear)
+    if surface == "subvoxel":
+        found = engine().subvoxel_distances(pred, gt, ignore, prepared, threads)
+    else:
+        found = engine().surface_distances(pred, gt, ignore, surface, prepared, threads)
+    d_pg, w_pg, d_gp, w_gp = found
     return SurfaceDistances(d_pg, w_pg, d_gp, w_gp, ROUNDING * smallest_edge(linear))
 
 
@@ -84,19 +90,26 @@ def find_boundary_band(
 ) -> PackedMask:
     """Return the voxels of a mask whose centre lies within `width_mm` of the mask's own surface."""
     width = width_mm + ROUNDING * smallest_edge(linear)
-    patterns = _prepared(engine(), surface, linear)
-    band: PackedMask = engine().boundary_band(mask, surface, patterns, width, thread_count(threads))
+    threads = thread_count(threads)
+    prepared = _prepared(engine(), surface, linear)
+    band: PackedMask
+    if surface == "subvoxel":
+        band = engine().subvoxel_band(mask, prepared, width, threads)
+    else:
+        band = engine().boundary_band(mask, surface, prepared, width, threads)
     return band
 
 
 def _prepared(engine_used: Any, surface: SurfaceKind, linear: Floats) -> Any:
-    """Return the patterns in the engine's own form, kept for the next structure on the same grid."""
-    return _cached_patterns(engine_used, surface, len(linear), linear.tobytes())
+    """Return what decides the surface, in the engine's own form, kept for the next structure on the same grid."""
+    return _cached(engine_used, surface, len(linear), linear.tobytes())
 
 
 @lru_cache(maxsize=4)  # the kernel keeps up to some 8 MB of known distances with each, for every thread
-def _cached_patterns(engine_used: Any, surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> Any:
+def _cached(engine_used: Any, surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> Any:
     linear = np.frombuffer(linear_bytes, dtype=np.float64).reshape(ndim, ndim)
+    if surface == "subvoxel":
+        return engine_used.prepare_subvoxel(subvoxel_rule(linear))
     return engine_used.prepare(cell_patterns(surface, linear))
 
 

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput
 from segauge.geometry.views import CellSamples, Views, corner_views, only_as_it_is
 
-SurfaceKind = Literal["marching-cubes", "voxel"]
+SurfaceKind = Literal["marching-cubes", "voxel", "subvoxel"]
 SURFACES: tuple[str, ...] = get_args(SurfaceKind)
 
 Point = tuple[float, ...]

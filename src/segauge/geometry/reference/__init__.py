@@ -17,6 +17,7 @@ from segauge.geometry.reference.components import (
 )
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
 from segauge.geometry.reference.skeleton import skeletonize
+from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band, subvoxel_distances
 from segauge.geometry.reference.surfaces import boundary_band, prepare, surface_distances
 
 __all__ = [
@@ -33,9 +34,12 @@ __all__ = [
     "pack",
     "pair_table",
     "prepare",
+    "prepare_subvoxel",
     "restrict_components",
     "select_components",
     "shared_voxels",
     "skeletonize",
+    "subvoxel_band",
+    "subvoxel_distances",
     "surface_distances",
 ]

@@ -1,0 +1,97 @@
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include "search.hpp"
+#include "subvoxel.hpp"
+#include "surface_arrays.hpp"
+
+namespace segauge {
+namespace {
+
+SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
+  SubvoxelRule::Bell out;
+  out.width = nb::cast<double>(bell.attr("width_mm"));
+  out.weight = nb::cast<double>(bell.attr("weight"));
+  out.along.fill({1.0});
+  size_t axis = skip;
+  for (const nb::handle weights : nb::borrow<nb::tuple>(bell.attr("along"))) {
+    const auto array = nb::cast<InputArray<double>>(weights);
+    out.along[axis].assign(array.data(), array.data() + array.size());
+    out.radius[axis++] = static_cast<int64_t>(array.size() / 2);
+  }
+  if (out.radius[2] > 8) throw std::invalid_argument("a bell that reaches too far");
+  for (uint32_t bits = 0; bits < 1u << (2 * out.radius[2] + 1); ++bits) {
+    double sum = 0;
+    for (size_t k = 0; k < out.along[2].size(); ++k) sum += bits >> k & 1 ? out.along[2][k] : 0.0;
+    out.of_bits.push_back(sum);
+  }
+  return out;
+}
+
+// `rule` is a segauge.geometry.subvoxel.SubvoxelRule.
+SubvoxelRule read_rule(const nb::object& rule) {
+  const auto linear = nb::cast<InputArray<double>>(rule.attr("linear"));
+  const size_t d = linear.shape(0), skip = 3 - d;
+  const nb::object loops = rule.attr("loops");
+  auto whole_numbers = [&](const char* name) {
+    const auto array = nb::cast<InputArray<int64_t>>(loops.attr(name));
+    return std::vector<int64_t>(array.data(), array.data() + array.size());
+  };
+  SubvoxelRule out;
+  out.ndim = static_cast<int>(d);
+  out.margin = nb::cast<double>(rule.attr("margin"));
+  out.least_share = nb::cast<double>(rule.attr("least_share"));
+  out.largest_share = nb::cast<double>(rule.attr("largest_share"));
+  for (const nb::handle bell : nb::borrow<nb::tuple>(rule.attr("bells"))) out.bells.push_back(read_bell(bell, skip));
+  out.loop_start = whole_numbers("loop_start");
+  out.corner_start = whole_numbers("corner_start");
+  const std::vector<int64_t> axis = whole_numbers("axis"), low = whole_numbers("low");
+  for (size_t k = 0; k < axis.size(); ++k) {
+    SubvoxelRule::Corner corner{skip + static_cast<size_t>(axis[k]), {0, 0, 0}};
+    std::copy_n(low.data() + k * d, d, corner.low.data() + skip);
+    out.corners.push_back(corner);
+  }
+  read_steps(linear, out.lattice);
+  Box cell;
+  for (int corner = 0; corner < 8; ++corner) cell.include(out.lattice.offset(skip == 0 ? corner >> 2 : 0, corner >> 1 & 1, corner & 1));
+  for (size_t code = 0; code + 1 < out.loop_start.size(); ++code) {
+    out.lattice.same_as.push_back(static_cast<int64_t>(code));
+    out.lattice.target_box.push_back(cell);
+  }
+  return out;
+}
+
+nb::tuple subvoxel_distances(const BitVolume& pred, const BitVolume& gt, std::optional<const BitVolume*> ignore,
+                             const SubvoxelRule& rule, int threads) {
+  pred.require_same_shape(gt);
+  Samples from_pred, from_gt;
+  {
+    nb::gil_scoped_release release;
+    SubvoxelPair pair = find_subvoxel_cells(pred, &gt, ignore.value_or(nullptr), rule, threads);
+    if (pair.pred.cells.empty() || pair.gt.cells.empty()) throw std::invalid_argument("a mask is empty");
+    PreparedPatterns pieces(std::move(pair.pieces));
+    from_pred = directed_distances(pair.pred, pair.gt, pieces, threads);
+    from_gt = directed_distances(pair.gt, pair.pred, pieces, threads);
+  }
+  return hand_out(std::move(from_pred), std::move(from_gt));
+}
+
+BitVolume subvoxel_band(const BitVolume& mask, const SubvoxelRule& rule, double width_mm, int threads) {
+  nb::gil_scoped_release release;
+  const SubvoxelPair alone = find_subvoxel_cells(mask, nullptr, nullptr, rule, threads);
+  return boundary_band(mask, alone.pred, SurfaceKind::marching_cubes, alone.pieces, width_mm, threads);
+}
+
+}  // namespace
+
+void bind_subvoxel(nb::module_& m) {
+  nb::class_<SubvoxelRule>(m, "PreparedRule", "All that decides the sub-voxel surface of a mask on one lattice.");
+  m.def(
+      "prepare_subvoxel", [](const nb::object& rule) { return std::make_unique<SubvoxelRule>(read_rule(rule)); },
+      nb::arg("rule"));
+  m.def("subvoxel_distances", &subvoxel_distances, nb::arg("pred"), nb::arg("gt"), nb::arg("ignore").none(),
+        nb::arg("rule"), nb::arg("threads"));
+  m.def("subvoxel_band", &subvoxel_band, nb::arg("mask"), nb::arg("rule"), nb::arg("width_mm"), nb::arg("threads"));
+}
+
+}  // namespace segauge

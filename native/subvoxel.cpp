@@ -1,0 +1,279 @@
+#include "subvoxel.hpp"
+
+#include <cmath>
+#include <cstring>
+
+#include "normal_quantile.hpp"
+#include "parallel.hpp"
+#include "pieces.hpp"
+#include "targets.hpp"
+
+namespace segauge {
+namespace {
+
+constexpr int64_t kEdge = CellSet::kBrickEdge;
+constexpr int64_t kSide = kEdge + 1;  // voxels along the edge of a brick of cells
+constexpr int64_t kBricksPerChunk = 8;
+
+// Where the surface cuts the edges between the voxels of one brick of cells.
+class BrickCuts {
+ public:
+  BrickCuts(const BitVolume& mask, const SubvoxelRule& rule) : mask_(mask), rule_(rule) {
+    for (const auto& bell : rule.bells)
+      for (size_t axis = 0; axis < 3; ++axis) halo_[axis] = std::max(halo_[axis], bell.radius[axis]);
+    side_z_ = rule.ndim == 3 ? kSide : 1;
+    row_count_ = kSide + 2 * halo_[1];
+    rows_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * row_count_));
+    along_x_.resize(rows_.size() * kShares);
+    along_y_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * kSide * kShares));
+    other_.resize(rule.bells.size() * static_cast<size_t>(side_z_ * kSide * kSide));
+    depth_.resize(static_cast<size_t>(side_z_ * kSide * kSide));
+  }
+
+  // Works out the shares of the other class around all voxels that the cells of a brick touch.
+  void enter(const CellSet::Brick& brick) {
+    read_rows({rule_.ndim == 3 ? brick.z * kEdge - 1 : 0, brick.y * kEdge - 1, brick.x * kEdge - 1});
+    for (size_t b = 0; b < rule_.bells.size(); ++b) spread(b);
+    std::fill(depth_.begin(), depth_.end(), -1.0);
+  }
+
+  // Where the edge along an axis from a voxel (counted from the brick's first one) to the next is cut, 0 to 1.
+  double cut(size_t axis, const std::array<int64_t, 3>& low) {
+    std::array<int64_t, 3> before = low, high = low, after = low;
+    before[axis] -= 1;
+    high[axis] += 1;
+    after[axis] += 2;
+    if (is_inside(before) != is_inside(low) || is_inside(high) != is_inside(after)) return 0.5;
+    const double from = depth(low), to = depth(high);
+    if (from + to <= 0) return 0.5;
+    return std::min(std::max(from / (from + to), rule_.margin), 1 - rule_.margin);
+  }
+
+ private:
+  static constexpr size_t kShares = 2 * kSide;  // of a row: that of foreground for each voxel, then that of background
+
+  bool is_inside(const std::array<int64_t, 3>& at) const {
+    return rows_[static_cast<size_t>((at[0] + halo_[0]) * row_count_ + at[1] + halo_[1])] >> (at[2] + halo_[2]) & 1;
+  }
+
+  void read_rows(const std::array<int64_t, 3>& first) {
+    size_t row = 0;
+    for (int64_t z = first[0] - halo_[0]; z < first[0] + side_z_ + halo_[0]; ++z)
+      for (int64_t y = first[1] - halo_[1]; y < first[1] + kSide + halo_[1]; ++y, ++row) {
+        const bool exists = z >= 0 && z < mask_.nz && y >= 0 && y < mask_.ny;
+        rows_[row] = exists ? bits_from(mask_.row(z, y), first[2] - halo_[2]) : 0;
+      }
+  }
+
+  // 64 voxels of a row from any position on; outside there is background.
+  uint64_t bits_from(const uint64_t* row, int64_t x) const {
+    auto word = [&](int64_t i) { return i < 0 || i >= mask_.row_words ? uint64_t{0} : row[i]; };
+    const int64_t whole = x >> 6, bits = x & 63;  // rounds down, also below zero
+    return bits == 0 ? word(whole) : word(whole) >> bits | word(whole + 1) << (64 - bits);
+  }
+
+  void spread(size_t number) {
+    const SubvoxelRule::Bell& bell = rule_.bells[number];
+    const int64_t first_z = halo_[0] - bell.radius[0], planes = side_z_ + 2 * bell.radius[0];
+    const int64_t first_y = halo_[1] - bell.radius[1], lines = kSide + 2 * bell.radius[1];
+    const uint64_t window = (uint64_t{1} << (2 * bell.radius[2] + 1)) - 1;
+    for (int64_t z = first_z; z < first_z + planes; ++z)
+      for (int64_t y = first_y; y < first_y + lines; ++y) {
+        const auto row = static_cast<size_t>(z * row_count_ + y);
+        const uint64_t bits = rows_[row] >> (halo_[2] - bell.radius[2]);
+        double* shares = along_x_.data() + row * kShares;
+        for (int64_t x = 0; x < kSide; ++x) {
+          const uint64_t seen = bits >> x & window;
+          shares[x] = bell.of_bits[seen];
+          shares[kSide + x] = bell.of_bits[~seen & window];
+        }
+      }
+    for (int64_t z = first_z; z < first_z + planes; ++z)
+      for (int64_t y = 0; y < kSide; ++y)
+        add_up(along_x_.data() + static_cast<size_t>(z * row_count_ + y + first_y) * kShares, kShares, bell.along[1],
+               along_y_.data() + static_cast<size_t>(z * kSide + y) * kShares);
+    double* other = other_.data() + number * depth_.size();
+    for (int64_t z = 0; z < side_z_; ++z)
+      for (int64_t y = 0; y < kSide; ++y) {
+        double shares[kShares];
+        add_up(along_y_.data() + static_cast<size_t>((z + first_z) * kSide + y) * kShares, kSide * kShares, bell.along[0], shares);
+        for (int64_t x = 0; x < kSide; ++x, ++other) *other = is_inside({z, y, x}) ? shares[kSide + x] : shares[x];
+      }
+  }
+
+  static void add_up(const double* first, size_t stride, const std::vector<double>& weights, double* sum) {
+    std::fill_n(sum, kShares, 0.0);
+    for (const double weight : weights) {
+      for (size_t i = 0; i < kShares; ++i) sum[i] += weight * first[i];
+      first += stride;
+    }
+  }
+
+  double depth(const std::array<int64_t, 3>& at) {
+    const auto place = static_cast<size_t>((at[0] * kSide + at[1]) * kSide + at[2]);
+    if (depth_[place] < 0) {
+      double sum = 0;
+      for (size_t b = 0; b < rule_.bells.size(); ++b) {
+        const double share = std::min(std::max(other_[b * depth_.size() + place], rule_.least_share), rule_.largest_share);
+        sum -= rule_.bells[b].weight * rule_.bells[b].width * NormalQuantile::table()(share);
+      }
+      depth_[place] = std::max(sum, 0.0);
+    }
+    return depth_[place];
+  }
+
+  const BitVolume& mask_;
+  const SubvoxelRule& rule_;
+  std::array<int64_t, 3> halo_{};  // voxels around the brick's own that are looked at
+  int64_t side_z_ = 1, row_count_ = 0;
+  std::vector<uint64_t> rows_;
+  std::vector<double> along_x_, along_y_;
+  std::vector<double> other_;  // by bell and voxel
+  std::vector<double> depth_;  // by voxel; -1 where nobody asked yet
+};
+
+// Writes the pieces of cells into the patterns, where there is room for them.
+class PieceWriter {
+ public:
+  PieceWriter(const SubvoxelRule& rule, Patterns& out) : rule_(rule), out_(out) {}
+
+  void write(const Cell& cell, const CellSet::Brick& brick, BrickCuts& cuts, int64_t mc_code) {
+    const std::array<int64_t, 3> at{cell.z - brick.z * kEdge, cell.y - brick.y * kEdge, cell.x - brick.x * kEdge};
+    auto sample = static_cast<size_t>(out_.sample_start[cell.code]);
+    auto target = static_cast<size_t>(out_.target_start[cell.code]);
+    const size_t first_sample = sample;
+    for (int64_t loop = rule_.loop_start[mc_code]; loop < rule_.loop_start[mc_code + 1]; ++loop) {
+      const size_t count = outline(loop, at, cuts);
+      if (rule_.ndim == 2) {
+        add({corner_[0], corner_[1], corner_[1]}, sample++, target++);
+      } else if (count == 3) {
+        add({corner_[0], corner_[1], corner_[2]}, sample++, target++);
+      } else {
+        Vec3 middle{0, 0, 0};
+        for (size_t i = 0; i < 3; ++i) {
+          for (size_t k = 0; k < count; ++k) middle[i] += corner_[k][i];
+          middle[i] /= static_cast<double>(count);
+        }
+        for (size_t k = 0; k < count; ++k) add({middle, corner_[k], corner_[(k + 1) % count]}, sample++, target++);
+      }
+    }
+    finish(cell.code, first_sample, sample);
+  }
+
+ private:
+  size_t outline(int64_t loop, const std::array<int64_t, 3>& at, BrickCuts& cuts) {
+    size_t count = 0;
+    for (int64_t k = rule_.corner_start[loop]; k < rule_.corner_start[loop + 1]; ++k, ++count) {
+      const SubvoxelRule::Corner& corner = rule_.corners[static_cast<size_t>(k)];
+      const double cut = cuts.cut(corner.axis, {at[0] + corner.low[0], at[1] + corner.low[1], at[2] + corner.low[2]});
+      Vec3 place = rule_.lattice.offset(corner.low[0], corner.low[1], corner.low[2]);
+      for (size_t i = 0; i < 3; ++i) place[i] += cut * rule_.lattice.step[corner.axis][i];
+      corner_[count] = place;
+    }
+    return count;
+  }
+
+  void add(const std::array<Vec3, 3>& piece, size_t sample, size_t target) {
+    Vec3 u, v, middle;
+    for (size_t i = 0; i < 3; ++i) {
+      u[i] = piece[1][i] - piece[0][i];
+      v[i] = rule_.ndim == 3 ? piece[2][i] - piece[0][i] : 0.0;
+      middle[i] = rule_.ndim == 3 ? (piece[0][i] + piece[1][i] + piece[2][i]) / 3 : (piece[0][i] + piece[1][i]) / 2;
+    }
+    out_.sample[sample] = middle;
+    out_.area[sample] = rule_.ndim == 3 ? std::sqrt(dot(cross(u, v), cross(u, v))) / 2 : std::sqrt(dot(u, u));
+    out_.target[target] = prepared_target(piece[0], u, v, rule_.ndim == 2);
+    for (const Vec3& corner : piece) box_.include(corner);
+  }
+
+  void finish(uint32_t code, size_t first_sample, size_t last_sample) {
+    Box samples;
+    for (size_t i = first_sample; i < last_sample; ++i) samples.include(out_.sample[i]);
+    out_.sample_box[code] = samples;
+    out_.target_box[code] = box_;
+    box_ = Box();
+    write_groups(out_, code);
+  }
+
+  const SubvoxelRule& rule_;
+  Patterns& out_;
+  std::array<Vec3, 12> corner_;
+  Box box_;
+};
+
+int64_t piece_count(const SubvoxelRule& rule, int64_t code) {
+  int64_t count = 0;
+  for (int64_t loop = rule.loop_start[code]; loop < rule.loop_start[code + 1]; ++loop) {
+    const int64_t corners = rule.corner_start[loop + 1] - rule.corner_start[loop];
+    count += rule.ndim == 2 || corners == 3 ? 1 : corners;
+  }
+  return count;
+}
+
+// Gives every cell a code of its own and makes room for its pieces; returns the marching-cubes codes. Code 0 has none.
+std::vector<uint8_t> number_cells(CellSet& set, const SubvoxelRule& rule, Patterns& out) {
+  std::vector<uint8_t> codes;
+  codes.reserve(set.cells.size());
+  constexpr auto kGroup = static_cast<int64_t>(SampleGroup::kSize);
+  for (Cell& cell : set.cells) {
+    codes.push_back(static_cast<uint8_t>(cell.code));
+    const int64_t pieces = piece_count(rule, cell.code);
+    const bool is_sampled = cell.sample_code == cell.code;
+    cell.code = static_cast<uint32_t>(out.sample_start.size() - 1);
+    cell.sample_code = is_sampled ? cell.code : 0;
+    out.sample_start.push_back(out.sample_start.back() + pieces);
+    out.target_start.push_back(out.target_start.back() + pieces);
+    out.group_start.push_back(out.group_start.back() + (pieces + kGroup - 1) / kGroup);
+  }
+  return codes;
+}
+
+void write_pieces(const BitVolume& mask, const SubvoxelRule& rule, const std::vector<uint8_t>& codes, CellSet& set,
+                  Patterns& out, int threads) {
+  const auto bricks = static_cast<int64_t>(set.bricks.size());
+  parallel_for((bricks + kBricksPerChunk - 1) / kBricksPerChunk, threads, [&](int64_t chunk) {
+    BrickCuts cuts(mask, rule);
+    PieceWriter writer(rule, out);
+    for (int64_t b = chunk * kBricksPerChunk; b < std::min(bricks, (chunk + 1) * kBricksPerChunk); ++b) {
+      CellSet::Brick& brick = set.bricks[static_cast<size_t>(b)];
+      cuts.enter(brick);
+      brick.box = Box();
+      for (int64_t i = brick.begin; i < set.end_of(static_cast<size_t>(b)); ++i) {
+        const Cell& cell = set.cells[static_cast<size_t>(i)];
+        writer.write(cell, brick, cuts, codes[static_cast<size_t>(i)]);
+        brick.box.include(out.target_box[cell.code].moved(out.offset(cell.z, cell.y, cell.x)));
+      }
+    }
+  });
+}
+
+}  // namespace
+
+SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, const BitVolume* ignore,
+                                 const SubvoxelRule& rule, int threads) {
+  SubvoxelPair pair;
+  Patterns& out = pair.pieces;
+  for (size_t axis = 0; axis < 3; ++axis) out.step[axis] = rule.lattice.step[axis];
+  out.cell_low = rule.lattice.cell_low;
+  out.is_orthogonal = rule.lattice.is_orthogonal;
+  out.sample_start = out.target_start = out.group_start = {0, 0};
+  pair.pred = find_cells(pred, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
+  const std::vector<uint8_t> pred_codes = number_cells(pair.pred, rule, out);
+  std::vector<uint8_t> gt_codes;
+  if (gt != nullptr) {
+    pair.gt = find_cells(*gt, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
+    gt_codes = number_cells(pair.gt, rule, out);
+  }
+  const size_t codes = out.sample_start.size() - 1;
+  out.sample.resize(static_cast<size_t>(out.sample_start.back()));
+  out.area.resize(out.sample.size());
+  out.target.resize(static_cast<size_t>(out.target_start.back()));
+  out.group.resize(static_cast<size_t>(out.group_start.back()));
+  out.sample_box.resize(codes);
+  out.target_box.resize(codes);
+  write_pieces(pred, rule, pred_codes, pair.pred, out, threads);
+  if (gt != nullptr) write_pieces(*gt, rule, gt_codes, pair.gt, out, threads);
+  return pair;
+}
+
+}  // namespace segauge

@@ -1,0 +1,39 @@
+// The sub-voxel surface (segauge/geometry/subvoxel.py): the marching-cubes surface of a mask with its vertices moved
+// along the cell edges to where the neighbourhood says that the boundary passes.
+#pragma once
+
+#include "surface.hpp"
+
+namespace segauge {
+
+// How the depths of voxels and the pieces of cells come about on one lattice.
+struct SubvoxelRule {
+  struct Bell {
+    double width = 0, weight = 0;
+    std::array<int64_t, 3> radius{};
+    std::array<std::vector<double>, 3> along;  // weights of the voxels along each axis, from -radius to radius
+    std::vector<double> of_bits;               // by 2 radius + 1 voxels of a row, one bit each: the sum of their weights
+  };
+  struct Corner {
+    size_t axis;                 // of the cell edge that the corner lies on
+    std::array<int64_t, 3> low;  // that edge's lower end, in steps from the cell's origin
+  };
+  int ndim = 3;
+  double margin = 0, least_share = 0, largest_share = 1;
+  std::vector<Bell> bells;
+  std::vector<int64_t> loop_start, corner_start;  // by code, by loop
+  std::vector<Corner> corners;
+  Patterns lattice;  // its steps, and for every code a box that holds all that can be in a cell
+};
+
+// Where the surfaces of two masks pass, each cell with a code of its own.
+struct SubvoxelPair {
+  Patterns pieces;
+  CellSet pred, gt;
+};
+
+// `gt` may be null: then only the surface of `pred` is made.
+SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, const BitVolume* ignore,
+                                 const SubvoxelRule& rule, int threads);
+
+}  // namespace segauge

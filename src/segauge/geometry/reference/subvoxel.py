@@ -1,0 +1,135 @@
+"""Reference: the sub-voxel surface of a mask, and exact distances between two such surfaces."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.geometry.patterns import triangle_normals, triangles_of
+from segauge.geometry.reference.masks import ReferenceMask
+from segauge.geometry.reference.surfaces import Floats, Ints, Targets, distances_to, find_cells
+from segauge.geometry.subvoxel import Bell, SubvoxelRule
+
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class SubvoxelSurface:
+    """The pieces of a surface in mm, cell by cell: samples with their areas, and what distances are measured to."""
+
+    points: Floats
+    areas: Floats
+    targets: Targets
+
+
+def prepare_subvoxel(rule: SubvoxelRule) -> SubvoxelRule:
+    """Return the rule as this engine uses it: as it is."""
+    return rule
+
+
+def subvoxel_distances(
+    pred: ReferenceMask, gt: ReferenceMask, ignore: ReferenceMask | None, rule: SubvoxelRule, threads: int
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Return distances and areas of all samples, from pred to gt and from gt to pred."""
+    del threads
+    ignored = None if ignore is None else ignore.array
+    a, b = (subvoxel_surface(mask.array, ignored, rule) for mask in (pred, gt))
+    return distances_to(a.points, b.targets), a.areas, distances_to(b.points, a.targets), b.areas
+
+
+def subvoxel_band(mask: ReferenceMask, rule: SubvoxelRule, width_mm: float, threads: int) -> ReferenceMask:
+    """Return the voxels of the mask whose centre lies within `width_mm` of the mask's own surface."""
+    del threads
+    voxels = np.argwhere(mask.array)
+    band = np.zeros_like(mask.array)
+    if len(voxels):
+        points = _three_columns((voxels + 1) @ rule.linear.T)
+        targets = subvoxel_surface(mask.array, None, rule).targets
+        band[tuple(voxels[distances_to(points, targets) <= width_mm].T)] = True
+    return ReferenceMask(band)
+
+
+def depths(mask: Bools, rule: SubvoxelRule) -> Floats:
+    """Return how deep in mm each voxel lies in its own class, 0 where its neighbourhood says the other."""
+    found = np.zeros(mask.shape)
+    for bell in rule.bells:
+        found += bell.weight * _depths_of(mask, bell, rule)
+    return np.maximum(found, 0)
+
+
+def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
+    """Return for each axis where the surface cuts the edge from every voxel to the next, 0 to 1 (nan: not cut)."""
+    depth = depths(mask, rule)
+    return [_positions_along(axis, mask, depth, rule.margin) for axis in range(mask.ndim)]
+
+
+def subvoxel_surface(mask: Bools, ignore: Bools | None, rule: SubvoxelRule) -> SubvoxelSurface:
+    """Return the surface of a mask; cells that touch an ignored voxel are not sampled."""
+    cells = find_cells(mask, ignore, "marching-cubes")
+    cuts = edge_positions(np.pad(mask, 1), rule)
+    outlines, is_sampled = [], []
+    for position, code, heard in zip(cells.position, cells.code, cells.sample_code, strict=True):
+        for outline in _outlines(position, int(code), cuts, rule):
+            outlines.append(outline @ rule.linear.T)
+            is_sampled.append(heard == code)
+    pieces = [outline[np.newaxis] if rule.ndim == 2 else triangles_of(outline) for outline in outlines]
+    every = np.concatenate(pieces)
+    sampled = np.repeat(is_sampled, [len(piece) for piece in pieces])
+    return SubvoxelSurface(
+        _three_columns(every[sampled].mean(axis=1)), _sizes(every[sampled], rule.ndim), _targets(every, rule.ndim)
+    )
+
+
+def _depths_of(mask: Bools, bell: Bell, rule: SubvoxelRule) -> Floats:
+    from scipy import ndimage, special
+
+    shares = []
+    for share, outside in ((mask.astype(np.float64), 0.0), ((~mask).astype(np.float64), 1.0)):
+        for axis, weights in enumerate(bell.along):
+            share = ndimage.convolve1d(share, weights, axis=axis, mode="constant", cval=outside)  # noqa: PLW2901
+        shares.append(share)
+    other = np.clip(np.where(mask, shares[1], shares[0]), rule.least_share, rule.largest_share)
+    return np.asarray(-bell.width_mm * special.ndtri(other))
+
+
+def _positions_along(axis: int, mask: Bools, depth: Floats, margin: float) -> Floats:
+    inside, deep = np.moveaxis(mask, axis, 0), np.moveaxis(depth, axis, 0)
+    low, high = deep[:-1], deep[1:]
+    whole = low + high
+    position = np.divide(low, whole, out=np.full(whole.shape, 0.5), where=whole > 0)
+    position = np.clip(position, margin, 1 - margin)
+    around = np.concatenate([np.zeros_like(inside[:1]), inside, np.zeros_like(inside[:1])])
+    is_thin = (around[:-3] != around[1:-2]) | (around[2:-1] != around[3:])
+    position = np.where(is_thin, 0.5, position)
+    return np.moveaxis(np.where(inside[:-1] != inside[1:], position, np.nan), 0, axis)
+
+
+def _outlines(position: Ints, code: int, cuts: list[Floats], rule: SubvoxelRule) -> list[Floats]:
+    """Return the polygons in a cell, in steps from the lattice's origin."""
+    loops, outlines = rule.loops, []
+    for loop in range(loops.loop_start[code], loops.loop_start[code + 1]):
+        corners = []
+        for k in range(loops.corner_start[loop], loops.corner_start[loop + 1]):
+            axis, low = loops.axis[k], position + loops.low[k]
+            corner = low.astype(np.float64)
+            corner[axis] += cuts[axis][tuple(low)]
+            corners.append(corner)
+        outlines.append(np.array(corners))
+    return outlines
+
+
+def _sizes(pieces: Floats, ndim: int) -> Floats:
+    extents = triangle_normals(pieces) if ndim == 3 else pieces[:, 1] - pieces[:, 0]
+    return np.asarray(np.linalg.norm(extents, axis=1))
+
+
+def _targets(pieces: Floats, ndim: int) -> Targets:
+    corner, u = pieces[:, 0], pieces[:, 1] - pieces[:, 0]
+    v = pieces[:, 2] - pieces[:, 0] if ndim == 3 else np.zeros_like(u)
+    return Targets(_three_columns(corner), _three_columns(u), _three_columns(v), np.full(len(pieces), ndim == 2))
+
+
+def _three_columns(rows: Floats) -> Floats:
+    return np.pad(rows, ((0, 0), (3 - rows.shape[1], 0)))

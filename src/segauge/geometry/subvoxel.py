@@ -1,0 +1,113 @@
+"""The sub-voxel surface: where, between two voxel centres of different class, the boundary of the object passes.
+
+A mask says only on which side of the boundary each voxel centre lies. The neighbourhood says more: near a smooth
+boundary at the signed distance d, the share of a Gaussian bell of width s around a voxel that falls on the other class
+is Phi(-d / s), so -s times the normal quantile of that share tells how deep the voxel lies in its own class. The
+boundary divides the edge between two neighbours of different class in the ratio of their depths.
+
+- Curvature pulls that estimate inwards in proportion to s²; two widths with s² in the ratio 2 to 1 cancel it:
+  depth = 2 depth(narrow) - depth(wide).
+- A voxel that its neighbourhood would put on the other side has depth 0: the surface passes (almost) through its
+  centre, never beyond it. Every centre stays on its side, and the topology is that of the marching-cubes surface.
+- Where either class is a single voxel thick along the edge, nothing is known of its thickness: the middle.
+
+The surface is the marching-cubes surface with its vertices moved along their edges. Voxels further away than
+`REACH` widths change nothing. Without any smoothing all vertices are in the middle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from segauge.geometry.patterns import Point, pieces_by_code
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+#: Widths of the two bells in smallest voxel edges, and what each counts: benchmarks/accuracy/subvoxel.py.
+WIDE, NARROW = 1.5, 1.5 / math.sqrt(2)
+WEIGHT_WIDE, WEIGHT_NARROW = -1.0, 2.0
+#: Widths after which a bell is cut off; at least one voxel along each axis.
+REACH = 3.0
+#: The least share of an edge between a voxel centre and the surface.
+MARGIN = 1e-3
+#: Shares are held between these: below, nothing is left of the other class in a double; above, a voxel is on the wrong
+#: side by so much that it does not matter how much.
+LEAST_SHARE, LARGEST_SHARE = 1e-300, 0.8
+
+
+@dataclass(frozen=True, eq=False)
+class Bell:
+    """A Gaussian of one width in mm, cut off and divided among the voxels along each axis; what its depth counts."""
+
+    width_mm: float
+    weight: float
+    along: tuple[Floats, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class CellLoops:
+    """The polygons (segments in 2-D) of every cell code, as the cell edges that their corners lie on.
+
+    The loops of code c are `loop_start[c]:loop_start[c + 1]`, the corners of loop l `corner_start[l]:corner_start[l + 1]`;
+    a corner lies on the edge along axis `axis` whose lower end has the offset `low` from the cell's origin, in steps.
+    """
+
+    loop_start: Ints
+    corner_start: Ints
+    axis: Ints
+    low: Ints
+
+
+@dataclass(frozen=True, eq=False)
+class SubvoxelRule:
+    """All that decides the sub-voxel surface of a mask on one lattice (voxel steps in mm as columns of `linear`)."""
+
+    ndim: int
+    linear: Floats
+    loops: CellLoops
+    bells: tuple[Bell, ...]
+    margin: float = MARGIN
+    least_share: float = LEAST_SHARE
+    largest_share: float = LARGEST_SHARE
+
+
+def subvoxel_rule(linear: Floats) -> SubvoxelRule:
+    """Return the rule for a lattice. Where its axes are not at right angles the bell follows them."""
+    edges = np.sqrt((linear * linear).sum(axis=0))
+    finest = float(edges.min())
+    bells = tuple(
+        Bell(width * finest, weight, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist()))
+        for width, weight in ((WIDE, WEIGHT_WIDE), (NARROW, WEIGHT_NARROW))
+    )
+    return SubvoxelRule(len(linear), np.ascontiguousarray(linear), cell_loops(len(linear)), bells)
+
+
+def _bell_along(step: float) -> Floats:
+    """Return the weights of the voxels along an axis whose step is given in widths; they add up to 1."""
+    radius = max(1, math.ceil(REACH / step))
+    weights = np.exp(-0.5 * (np.arange(-radius, radius + 1) * step) ** 2)
+    return np.asarray(weights / weights.sum())
+
+
+def cell_loops(ndim: int) -> CellLoops:
+    """Return the loops of all cell codes of the marching-cubes surface."""
+    pieces = pieces_by_code("marching-cubes", ndim)
+    loops = [loop for code in pieces for loop in code]
+    corners = [_edge_of(corner) for loop in loops for corner in loop]
+    return CellLoops(
+        np.cumsum([0, *map(len, pieces)]),
+        np.cumsum([0, *map(len, loops)]),
+        np.array([axis for axis, _ in corners]),
+        np.array([low for _, low in corners]),
+    )
+
+
+def _edge_of(corner: Point) -> tuple[int, tuple[int, ...]]:
+    """Return axis and lower end of the cell edge whose middle is given."""
+    axis = corner.index(0.5)
+    return axis, tuple(0 if other == axis else int(place) for other, place in enumerate(corner))
