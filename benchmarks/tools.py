@@ -96,7 +96,9 @@ def _unused_spacing(spacing: tuple[float, ...]) -> tuple[float, ...]:
     return tuple(edge * factor for edge in spacing)
 
 
-def _segauge(surface: Literal["marching-cubes", "voxel"], *, again: bool = False) -> Callable[[Pair, int], Call]:
+def _segauge(
+    surface: Literal["marching-cubes", "voxel", "subvoxel"], *, again: bool = False
+) -> Callable[[Pair, int], Call]:
     def prepare(pair: Pair, threads: int) -> Call:
         import segauge
 
@@ -303,6 +305,7 @@ PAIR_TOOLS = _catalog(
         _as_floats,
     ),
     Tool("segauge-voxel", "own", "segauge", "surface_metrics(surface='voxel')", _segauge("voxel"), _as_floats),
+    Tool("segauge-subvoxel", "own", "segauge", "surface_metrics(surface='subvoxel')", _segauge("subvoxel"), _as_floats),
     Tool(
         "surface-distance",
         "peers",

@@ -11,7 +11,6 @@ namespace {
 SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
   SubvoxelRule::Bell out;
   out.width = nb::cast<double>(bell.attr("width_mm"));
-  out.weight = nb::cast<double>(bell.attr("weight"));
   out.along.fill({1.0});
   size_t axis = skip;
   for (const nb::handle weights : nb::borrow<nb::tuple>(bell.attr("along"))) {
@@ -28,6 +27,19 @@ SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
   return out;
 }
 
+// The least that a voxel across a face adds to any share.
+double least_share_of_neighbour(const SubvoxelRule& rule) {
+  double least = 1;
+  for (const auto& bell : rule.bells)
+    for (size_t axis = 0; axis < 3; ++axis) {
+      double share = 1;
+      for (size_t other = 0; other < 3; ++other)
+        share *= bell.along[other][static_cast<size_t>(bell.radius[other]) + (other == axis && bell.radius[axis] > 0 ? 1 : 0)];
+      least = std::min(least, share);
+    }
+  return least;
+}
+
 // `rule` is a segauge.geometry.subvoxel.SubvoxelRule.
 SubvoxelRule read_rule(const nb::object& rule) {
   const auto linear = nb::cast<InputArray<double>>(rule.attr("linear"));
@@ -42,7 +54,10 @@ SubvoxelRule read_rule(const nb::object& rule) {
   out.margin = nb::cast<double>(rule.attr("margin"));
   out.least_share = nb::cast<double>(rule.attr("least_share"));
   out.largest_share = nb::cast<double>(rule.attr("largest_share"));
-  for (const nb::handle bell : nb::borrow<nb::tuple>(rule.attr("bells"))) out.bells.push_back(read_bell(bell, skip));
+  out.thin_from = nb::cast<double>(rule.attr("thin_from_mm"));
+  out.thin_to = nb::cast<double>(rule.attr("thin_to_mm"));
+  for (size_t b = 0; b < out.bells.size(); ++b) out.bells[b] = read_bell(rule.attr("bells")[b], skip);
+  out.needs_both_classes = least_share_of_neighbour(out) < 1e-6;
   out.loop_start = whole_numbers("loop_start");
   out.corner_start = whole_numbers("corner_start");
   const std::vector<int64_t> axis = whole_numbers("axis"), low = whole_numbers("low");

@@ -1,4 +1,4 @@
-// The quantile of the normal distribution for shares from 1e-300 to 0.8, from a table.
+// The quantile of the normal distribution for shares from 1e-300 to 0.999, from a table.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,15 @@ class NormalQuantile {
     return made;
   }
 
-  double operator()(double share) const {
+  double operator()(double share) const { return share > 0.5 ? -below_half(1 - share) : below_half(share); }
+
+ private:
+  static constexpr double kSteps = 128, kLargest = 37.4;  // a share of 1e-300 is at 37.17
+  struct Node {
+    double value, slope;  // slope: per step of the table
+  };
+
+  double below_half(double share) const {
     const double place = std::sqrt(-2 * std::log(share)) * kSteps;
     const auto i = static_cast<size_t>(place);
     const double t = place - static_cast<double>(i);
@@ -24,12 +32,6 @@ class NormalQuantile {
     const double rise = b.value - a.value, bend_a = a.slope - rise, bend_b = rise - b.slope;
     return a.value + t * (rise + (1 - t) * (bend_a * (1 - t) + bend_b * t));
   }
-
- private:
-  static constexpr double kSteps = 256, kLargest = 37.4;  // a share of 1e-300 is at 37.17
-  struct Node {
-    double value, slope;  // slope: per step of the table
-  };
 
   NormalQuantile() {
     const double root = std::sqrt(0.5), tau = 2 * std::acos(-1.0);

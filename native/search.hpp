@@ -55,10 +55,10 @@ class Search {
       if (!narrow_to_unsettled(patterns_.wide_clearance.data() + first)) return;
       searched_ = KnownDistances::kReach;
     } else {
-      std::fill(best, best + count_, kInfinity);
-      worst_ = kInfinity;
+      worst_ = is_same_as(cell_index(cell.z, cell.y, cell.x)) ? 0 : kInfinity;
+      std::fill(best, best + count_, worst_);
     }
-    search_far();
+    if (worst_ > 0) search_far();
   }
 
   // Whether any piece lies within a squared distance of the lattice position (z, y, x) itself.
@@ -85,6 +85,15 @@ class Search {
   static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
   // A window that reaches further than this many cells is searched through the tree instead.
   static constexpr int64_t kWindowSpan = 16;
+
+  // Whether a cell of the other surface has the very points of this query on its pieces.
+  bool is_same_as(int64_t index) const {
+    if (index < 0) return false;
+    const uint32_t code = to_.cells[static_cast<size_t>(index)].code;
+    const auto other = static_cast<size_t>(patterns_.sample_start[code]);
+    return static_cast<size_t>(patterns_.sample_start[code + 1]) - other == count_ &&
+           std::equal(points_, points_ + count_, patterns_.sample.data() + other);
+  }
 
   // Goes on with the points that something further away may be nearer to; false if there is none.
   bool narrow_to_unsettled(const double* clearance) {

@@ -24,21 +24,40 @@ class BrickCuts {
     side_z_ = rule.ndim == 3 ? kSide : 1;
     row_count_ = kSide + 2 * halo_[1];
     rows_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * row_count_));
-    along_x_.resize(rows_.size() * kShares);
-    along_y_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * kSide * kShares));
+    along_x_.resize(rows_.size() * 2 * kSide);
+    along_y_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * kSide * 2 * kSide));
     other_.resize(rule.bells.size() * static_cast<size_t>(side_z_ * kSide * kSide));
     depth_.resize(static_cast<size_t>(side_z_ * kSide * kSide));
+    cut_.resize(3 * depth_.size());
   }
 
   // Works out the shares of the other class around all voxels that the cells of a brick touch.
   void enter(const CellSet::Brick& brick) {
     read_rows({rule_.ndim == 3 ? brick.z * kEdge - 1 : 0, brick.y * kEdge - 1, brick.x * kEdge - 1});
-    for (size_t b = 0; b < rule_.bells.size(); ++b) spread(b);
+    for (size_t b = 0; b < rule_.bells.size(); ++b) {
+      if (rule_.needs_both_classes) {
+        spread<2>(b);
+      } else {
+        spread<1>(b);
+      }
+    }
     std::fill(depth_.begin(), depth_.end(), -1.0);
+    std::fill(cut_.begin(), cut_.end(), -1.0);
   }
 
   // Where the edge along an axis from a voxel (counted from the brick's first one) to the next is cut, 0 to 1.
   double cut(size_t axis, const std::array<int64_t, 3>& low) {
+    double& known = cut_[axis * depth_.size() + place_of(low)];
+    if (known < 0) known = worked_out(axis, low);
+    return known;
+  }
+
+ private:
+  size_t place_of(const std::array<int64_t, 3>& at) const {
+    return static_cast<size_t>((at[0] * kSide + at[1]) * kSide + at[2]);
+  }
+
+  double worked_out(size_t axis, const std::array<int64_t, 3>& low) {
     std::array<int64_t, 3> before = low, high = low, after = low;
     before[axis] -= 1;
     high[axis] += 1;
@@ -48,9 +67,6 @@ class BrickCuts {
     if (from + to <= 0) return 0.5;
     return std::min(std::max(from / (from + to), rule_.margin), 1 - rule_.margin);
   }
-
- private:
-  static constexpr size_t kShares = 2 * kSide;  // of a row: that of foreground for each voxel, then that of background
 
   bool is_inside(const std::array<int64_t, 3>& at) const {
     return rows_[static_cast<size_t>((at[0] + halo_[0]) * row_count_ + at[1] + halo_[1])] >> (at[2] + halo_[2]) & 1;
@@ -72,7 +88,11 @@ class BrickCuts {
     return bits == 0 ? word(whole) : word(whole) >> bits | word(whole + 1) << (64 - bits);
   }
 
+  // Works out one bell: along the rows, along y, along z. A row holds the share of foreground for each of its voxels and,
+  // where both are needed, that of background.
+  template <int kClasses>
   void spread(size_t number) {
+    constexpr size_t kShares = kClasses * kSide;
     const SubvoxelRule::Bell& bell = rule_.bells[number];
     const int64_t first_z = halo_[0] - bell.radius[0], planes = side_z_ + 2 * bell.radius[0];
     const int64_t first_y = halo_[1] - bell.radius[1], lines = kSide + 2 * bell.radius[1];
@@ -85,51 +105,61 @@ class BrickCuts {
         for (int64_t x = 0; x < kSide; ++x) {
           const uint64_t seen = bits >> x & window;
           shares[x] = bell.of_bits[seen];
-          shares[kSide + x] = bell.of_bits[~seen & window];
+          if (kClasses == 2) shares[kSide + x] = bell.of_bits[~seen & window];
         }
       }
     for (int64_t z = first_z; z < first_z + planes; ++z)
       for (int64_t y = 0; y < kSide; ++y)
-        add_up(along_x_.data() + static_cast<size_t>(z * row_count_ + y + first_y) * kShares, kShares, bell.along[1],
-               along_y_.data() + static_cast<size_t>(z * kSide + y) * kShares);
+        add_up<kShares>(along_x_.data() + static_cast<size_t>(z * row_count_ + y + first_y) * kShares, kShares,
+                        bell.along[1], along_y_.data() + static_cast<size_t>(z * kSide + y) * kShares);
     double* other = other_.data() + number * depth_.size();
     for (int64_t z = 0; z < side_z_; ++z)
       for (int64_t y = 0; y < kSide; ++y) {
         double shares[kShares];
-        add_up(along_y_.data() + static_cast<size_t>((z + first_z) * kSide + y) * kShares, kSide * kShares, bell.along[0], shares);
-        for (int64_t x = 0; x < kSide; ++x, ++other) *other = is_inside({z, y, x}) ? shares[kSide + x] : shares[x];
+        add_up<kShares>(along_y_.data() + static_cast<size_t>((z + first_z) * kSide + y) * kShares, kSide * kShares,
+                        bell.along[0], shares);
+        for (int64_t x = 0; x < kSide; ++x, ++other) {
+          const double background = kClasses == 2 ? shares[kShares - kSide + x] : 1 - shares[x];
+          *other = is_inside({z, y, x}) ? background : shares[x];
+        }
       }
   }
 
+  template <size_t kShares>
   static void add_up(const double* first, size_t stride, const std::vector<double>& weights, double* sum) {
-    std::fill_n(sum, kShares, 0.0);
+    double total[kShares] = {};
     for (const double weight : weights) {
-      for (size_t i = 0; i < kShares; ++i) sum[i] += weight * first[i];
+      for (size_t i = 0; i < kShares; ++i) total[i] += weight * first[i];
       first += stride;
     }
+    std::copy_n(total, kShares, sum);
   }
 
   double depth(const std::array<int64_t, 3>& at) {
-    const auto place = static_cast<size_t>((at[0] * kSide + at[1]) * kSide + at[2]);
+    const size_t place = place_of(at);
     if (depth_[place] < 0) {
-      double sum = 0;
-      for (size_t b = 0; b < rule_.bells.size(); ++b) {
+      double found[3];
+      for (size_t b = 0; b < 3; ++b) {
         const double share = std::min(std::max(other_[b * depth_.size() + place], rule_.least_share), rule_.largest_share);
-        sum -= rule_.bells[b].weight * rule_.bells[b].width * NormalQuantile::table()(share);
+        found[b] = -rule_.bells[b].width * quantile_(share);
       }
-      depth_[place] = std::max(sum, 0.0);
+      const double smooth = 2 * found[1] - found[0], sharp = 2 * found[2] - found[1];
+      const double thin = (found[1] - found[0] - rule_.thin_from) / (rule_.thin_to - rule_.thin_from);
+      depth_[place] = std::max(smooth + (sharp - smooth) * std::min(std::max(thin, 0.0), 1.0), 0.0);
     }
     return depth_[place];
   }
 
   const BitVolume& mask_;
   const SubvoxelRule& rule_;
+  const NormalQuantile& quantile_ = NormalQuantile::table();
   std::array<int64_t, 3> halo_{};  // voxels around the brick's own that are looked at
   int64_t side_z_ = 1, row_count_ = 0;
   std::vector<uint64_t> rows_;
   std::vector<double> along_x_, along_y_;
   std::vector<double> other_;  // by bell and voxel
   std::vector<double> depth_;  // by voxel; -1 where nobody asked yet
+  std::vector<double> cut_;    // by axis and lower voxel; -1 where nobody asked yet
 };
 
 // Writes the pieces of cells into the patterns, where there is room for them.
@@ -181,8 +211,9 @@ class PieceWriter {
       middle[i] = rule_.ndim == 3 ? (piece[0][i] + piece[1][i] + piece[2][i]) / 3 : (piece[0][i] + piece[1][i]) / 2;
     }
     out_.sample[sample] = middle;
-    out_.area[sample] = rule_.ndim == 3 ? std::sqrt(dot(cross(u, v), cross(u, v))) / 2 : std::sqrt(dot(u, u));
-    out_.target[target] = prepared_target(piece[0], u, v, rule_.ndim == 2);
+    const Target& made = out_.target[target] = prepared_target(piece[0], u, v, rule_.ndim == 2);
+    const Vec3 normal = cross(u, v);  // as long as twice the area
+    out_.area[sample] = rule_.ndim == 3 ? dot(normal, made.normal) / 2 : std::sqrt(made.uu);
     for (const Vec3& corner : piece) box_.include(corner);
   }
 

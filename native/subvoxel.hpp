@@ -9,7 +9,7 @@ namespace segauge {
 // How the depths of voxels and the pieces of cells come about on one lattice.
 struct SubvoxelRule {
   struct Bell {
-    double width = 0, weight = 0;
+    double width = 0;
     std::array<int64_t, 3> radius{};
     std::array<std::vector<double>, 3> along;  // weights of the voxels along each axis, from -radius to radius
     std::vector<double> of_bits;               // by 2 radius + 1 voxels of a row, one bit each: the sum of their weights
@@ -19,8 +19,9 @@ struct SubvoxelRule {
     std::array<int64_t, 3> low;  // that edge's lower end, in steps from the cell's origin
   };
   int ndim = 3;
-  double margin = 0, least_share = 0, largest_share = 1;
-  std::vector<Bell> bells;
+  double margin = 0, least_share = 0, largest_share = 1, thin_from = 0, thin_to = 1;
+  std::array<Bell, 3> bells;  // widest first
+  bool needs_both_classes = true;  // else the share of background is what that of foreground leaves, without much rounding
   std::vector<int64_t> loop_start, corner_start;  // by code, by loop
   std::vector<Corner> corners;
   Patterns lattice;  // its steps, and for every code a box that holds all that can be in a cell

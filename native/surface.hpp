@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "bitvolume.hpp"
@@ -51,6 +52,25 @@ struct SampleGroup {
   double x[kSize], y[kSize], z[kSize];
 };
 
+// Memory that is not zeroed before it is written: the pieces of a large surface fill a good part of a cache many times.
+template <class T>
+struct Unset : std::allocator<T> {
+  template <class Other>
+  struct rebind {
+    using other = Unset<Other>;
+  };
+  template <class Made>
+  void construct(Made* place) {
+    ::new (static_cast<void*>(place)) Made;
+  }
+  template <class Made, class... Arguments>
+  void construct(Made* place, Arguments&&... arguments) {
+    ::new (static_cast<void*>(place)) Made(std::forward<Arguments>(arguments)...);
+  }
+};
+template <class T>
+using Unzeroed = std::vector<T, Unset<T>>;
+
 // The pieces of a surface by cell code, in mm relative to the cell's origin.
 // A surface whose vertices lie anywhere gives each cell a code of its own.
 struct Patterns {
@@ -59,14 +79,14 @@ struct Patterns {
   bool is_orthogonal = true;
   std::vector<int64_t> sample_start, target_start;
   std::vector<int64_t> same_as;  // for every code the first one with the same pieces
-  std::vector<Vec3> sample;
-  std::vector<double> area;
-  std::vector<Target> target;
+  Unzeroed<Vec3> sample;
+  Unzeroed<double> area;
+  Unzeroed<Target> target;
   std::vector<Box> sample_box, target_box;  // of each code
   // mm from each sample to the nearest cell more than one step away, and to the nearest of which no distances are known
   std::vector<double> clearance, wide_clearance;
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
-  std::vector<SampleGroup> group;
+  Unzeroed<SampleGroup> group;
 
   // Ways to look at the lattice, mirrored or turned, under which it is the same. None where every cell has a code of
   // its own.

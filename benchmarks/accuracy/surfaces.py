@@ -28,8 +28,8 @@ SPACINGS = ((1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (0.7, 0.7, 1.25), (0.8, 0.8, 2.5),
 #: Points on each surface where there is no closed form; the next metric digit shown is 0.001.
 SAMPLES = 200_000
 
-#: Our two surfaces.
-OURS = ("segauge", "segauge-voxel")
+#: Our surfaces.
+OURS = ("segauge", "segauge-voxel", "segauge-subvoxel")
 #: Columns of the table, and the values of a tool that stand in them: a pooled HD95 is held against a pooled truth.
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     "HD, mm": ("hd",),
@@ -62,6 +62,27 @@ def _ball(rng: np.random.Generator) -> tuple[Phantom, Phantom]:
     return Ball(_shifted_center(gt.center_mm, rng), radius + float(rng.uniform(-1.0, 1.0))), gt
 
 
+def _large_ball(rng: np.random.Generator) -> tuple[Phantom, Phantom]:
+    """Return balls of at least 8 voxels across at every spacing in use."""
+    radius = float(rng.uniform(20.0, 30.0))
+    gt = Ball(_center(rng), radius)
+    return Ball(_shifted_center(gt.center_mm, rng), radius + float(rng.uniform(-1.0, 1.0))), gt
+
+
+def _lesion(rng: np.random.Generator) -> tuple[Phantom, Phantom]:
+    """Return small ellipsoids; where the slices are thick some fall between them, and the pair is left out."""
+    axes = rng.uniform(1.0, 5.0, size=3)
+    gt = Ellipsoid(_center(rng), tuple(axes.tolist()))
+    pred = Ellipsoid(_shifted_center(gt.center_mm, rng), tuple((axes + rng.uniform(-0.5, 0.5, size=3)).tolist()))
+    return pred, gt
+
+
+def _vessel(rng: np.random.Generator) -> tuple[Phantom, Phantom]:
+    start, end = _center(rng), tuple(rng.uniform(20.0, 35.0, size=3).tolist())
+    gt = Tube((start, end), float(rng.uniform(1.0, 3.0)))
+    return gt.shifted(_shift(rng)), gt
+
+
 def _ellipsoid(rng: np.random.Generator) -> tuple[Phantom, Phantom]:
     axes = rng.uniform(8.0, 20.0, size=3)
     gt = Ellipsoid(_center(rng), tuple(axes.tolist()))
@@ -91,6 +112,9 @@ SHAPES: Mapping[str, Callable[[np.random.Generator], tuple[Phantom, Phantom]]] =
     "torus": _torus,
     "tube": _tube,
     "box": _box,
+    "large ball": _large_ball,
+    "lesion": _lesion,
+    "vessel": _vessel,
 }
 
 
@@ -139,7 +163,10 @@ def ask(
             truth = true_values(pred, gt)
             print(f"... {shape} {number + 1} of {pairs}", flush=True)
             for spacing in spacings:
-                with runner.stored(phantom_pair(pred, gt, spacing, tolerance_mm=TOLERANCE_MM)) as stored:
+                pair = phantom_pair(pred, gt, spacing, tolerance_mm=TOLERANCE_MM)
+                if not (pair.pred.any() and pair.gt.any()):
+                    continue
+                with runner.stored(pair) as stored:
                     for tool in tools:
                         timing = runner.time(tool, stored)
                         yield Answer(shape, spacing, tool, timing.values, truth, timing.error)

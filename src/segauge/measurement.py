@@ -82,7 +82,7 @@ def measure(
         ignore: ground-truth label whose voxels count for nothing.
         nsd_tolerance: in mm, one number or one per structure; also the width of the boundary for boundary IoU.
         nsd_curve_mm: tolerances at which the whole NSD curve is wanted.
-        surface: "marching-cubes" or "voxel".
+        surface: "marching-cubes", "voxel" or "subvoxel" (see compute_surface_distances).
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
         convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them;
             a metric that it does not have has no number. Not together with `ignore` or `surface`.

@@ -15,6 +15,7 @@ from segauge.cli.sources import add_policy_arguments, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
+from segauge.geometry.patterns import SURFACES
 from segauge.io import Limits
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
@@ -92,7 +93,11 @@ def add_measuring(group: Any) -> None:
     group.add_argument("--metrics", help='such as dice,hd95,nsd@2, or "all"')
     group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
     group.add_argument(
-        "--surface", default="marching-cubes", choices=("marching-cubes", "voxel"), help="default: marching-cubes"
+        "--surface",
+        default="marching-cubes",
+        choices=SURFACES,
+        help="what distances are measured between: through voxel centres at one half (marching-cubes, the default), the "
+        "voxels' own faces (voxel), or where the neighbourhood says that the boundary passes (subvoxel)",
     )
     group.add_argument(
         "--hd", default="directed", choices=("directed", "pooled"), help="percentiles of distances (default: directed)"

@@ -98,7 +98,7 @@ def evaluate(
             "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error.
         pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
         metrics: keys of the catalog; the usual ones if not given.
-        surface: "marching-cubes" or "voxel".
+        surface: "marching-cubes", "voxel" or "subvoxel" (see compute_surface_distances).
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
         convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them.
         ignore: ground-truth label whose voxels count for nothing.

@@ -6,7 +6,9 @@ is Phi(-d / s), so -s times the normal quantile of that share tells how deep the
 boundary divides the edge between two neighbours of different class in the ratio of their depths.
 
 - Curvature pulls that estimate inwards in proportion to s²; two widths with s² in the ratio 2 to 1 cancel it:
-  depth = 2 depth(narrow) - depth(wide).
+  depth = 2 depth(narrower) - depth(wider). The wider the bells, the smoother the surface.
+- Where the object (or the gap) is thin for the widest bell, its depth falls short of that of the next by a large part of
+  a voxel; there the two narrower bells count instead, and in between a mixture.
 - A voxel that its neighbourhood would put on the other side has depth 0: the surface passes (almost) through its
   centre, never beyond it. Every centre stays on its side, and the topology is that of the marching-cubes surface.
 - Where either class is a single voxel thick along the edge, nothing is known of its thickness: the middle.
@@ -28,24 +30,24 @@ from segauge.geometry.patterns import Point, pieces_by_code
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: Widths of the two bells in smallest voxel edges, and what each counts: benchmarks/accuracy/subvoxel.py.
-WIDE, NARROW = 1.5, 1.5 / math.sqrt(2)
-WEIGHT_WIDE, WEIGHT_NARROW = -1.0, 2.0
+#: Widths of the bells in smallest voxel edges, widest first, and how much less deep (in smallest edges) the widest may find
+#: a voxel than the next before the narrower ones begin to count, and count alone: benchmarks/accuracy/subvoxel.py.
+WIDTHS = (2.0, math.sqrt(2), 1.0)
+THIN_FROM, THIN_TO = 0.3, 0.6
 #: Widths after which a bell is cut off; at least one voxel along each axis.
-REACH = 3.0
+REACH = 2.5
 #: The least share of an edge between a voxel centre and the surface.
 MARGIN = 1e-3
 #: Shares are held between these: below, nothing is left of the other class in a double; above, a voxel is on the wrong
 #: side by so much that it does not matter how much.
-LEAST_SHARE, LARGEST_SHARE = 1e-300, 0.8
+LEAST_SHARE, LARGEST_SHARE = 1e-300, 0.999
 
 
 @dataclass(frozen=True, eq=False)
 class Bell:
-    """A Gaussian of one width in mm, cut off and divided among the voxels along each axis; what its depth counts."""
+    """A Gaussian of one width in mm, cut off and divided among the voxels along each axis."""
 
     width_mm: float
-    weight: float
     along: tuple[Floats, ...]
 
 
@@ -65,12 +67,18 @@ class CellLoops:
 
 @dataclass(frozen=True, eq=False)
 class SubvoxelRule:
-    """All that decides the sub-voxel surface of a mask on one lattice (voxel steps in mm as columns of `linear`)."""
+    """All that decides the sub-voxel surface of a mask on one lattice (voxel steps in mm as columns of `linear`).
+
+    Three bells, widest first; `thin_from_mm` and `thin_to_mm`: how much less deep the widest may find a voxel than the
+    next before the narrower ones begin to count, and count alone.
+    """
 
     ndim: int
     linear: Floats
     loops: CellLoops
-    bells: tuple[Bell, ...]
+    bells: tuple[Bell, Bell, Bell]
+    thin_from_mm: float
+    thin_to_mm: float
     margin: float = MARGIN
     least_share: float = LEAST_SHARE
     largest_share: float = LARGEST_SHARE
@@ -80,11 +88,17 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
     """Return the rule for a lattice. Where its axes are not at right angles the bell follows them."""
     edges = np.sqrt((linear * linear).sum(axis=0))
     finest = float(edges.min())
-    bells = tuple(
-        Bell(width * finest, weight, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist()))
-        for width, weight in ((WIDE, WEIGHT_WIDE), (NARROW, WEIGHT_NARROW))
+    wide, middle, narrow = (
+        Bell(width * finest, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist())) for width in WIDTHS
     )
-    return SubvoxelRule(len(linear), np.ascontiguousarray(linear), cell_loops(len(linear)), bells)
+    return SubvoxelRule(
+        len(linear),
+        np.ascontiguousarray(linear),
+        cell_loops(len(linear)),
+        (wide, middle, narrow),
+        THIN_FROM * finest,
+        THIN_TO * finest,
+    )
 
 
 def _bell_along(step: float) -> Floats:

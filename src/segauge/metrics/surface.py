@@ -40,7 +40,9 @@ def compute_surface_distances(
         pred: predicted mask, 2-D or 3-D, bool or integers (non-zero is foreground).
         gt: ground-truth mask of the same shape.
         spacing: voxel edges in mm, one number or one per axis.
-        surface: "marching-cubes" (through the voxel centres at one half) or "voxel" (the voxels' own faces).
+        surface: "marching-cubes" (halfway between voxel centres of different class), "voxel" (the voxels' own faces) or
+            "subvoxel" (between the centres where the neighbourhood says that the boundary passes: closest to a
+            smooth object).
         threads: how many threads; all cores (or SEGAUGE_NUM_THREADS) if not given.
 
     Raises:

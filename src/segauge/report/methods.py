@@ -41,6 +41,13 @@ def _listed(names: list[str]) -> str:
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
 
 
+_SURFACES = {
+    "marching-cubes": "marching-cubes surfaces",
+    "voxel": "the outer faces of the voxels",
+    "subvoxel": "sub-voxel surfaces (marching cubes whose vertices lie where a Gaussian neighbourhood puts the boundary)",
+}
+
+
 def _surface_words(options: Mapping[str, Any]) -> str:
     convention = check_convention(options.get("convention"))
     if convention is not None:
@@ -49,7 +56,7 @@ def _surface_words(options: Mapping[str, Any]) -> str:
             f"{convention.percentile}."
         )
     surface = options.get("surface", "marching-cubes")
-    made = "marching-cubes surfaces" if surface == "marching-cubes" else "the outer faces of the voxels"
+    made = _SURFACES[surface]
     percentiles = (
         "the larger of the two directions" if options.get("hd", "directed") == "directed" else "both directions pooled"
     )

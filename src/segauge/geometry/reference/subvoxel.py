@@ -53,10 +53,10 @@ def subvoxel_band(mask: ReferenceMask, rule: SubvoxelRule, width_mm: float, thre
 
 def depths(mask: Bools, rule: SubvoxelRule) -> Floats:
     """Return how deep in mm each voxel lies in its own class, 0 where its neighbourhood says the other."""
-    found = np.zeros(mask.shape)
-    for bell in rule.bells:
-        found += bell.weight * _depths_of(mask, bell, rule)
-    return np.maximum(found, 0)
+    wide, middle, narrow = (_depths_of(mask, bell, rule) for bell in rule.bells)
+    smooth, sharp = 2 * middle - wide, 2 * narrow - middle
+    thin = np.clip((middle - wide - rule.thin_from_mm) / (rule.thin_to_mm - rule.thin_from_mm), 0, 1)
+    return np.asarray(np.maximum(smooth + (sharp - smooth) * thin, 0))
 
 
 def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
@@ -88,7 +88,7 @@ def _depths_of(mask: Bools, bell: Bell, rule: SubvoxelRule) -> Floats:
     shares = []
     for share, outside in ((mask.astype(np.float64), 0.0), ((~mask).astype(np.float64), 1.0)):
         for axis, weights in enumerate(bell.along):
-            share = ndimage.convolve1d(share, weights, axis=axis, mode="constant", cval=outside)  # noqa: PLW2901
+            share = ndimage.convolve1d(share, weights, axis=axis, mode="constant", cval=outside)
         shares.append(share)
     other = np.clip(np.where(mask, shares[1], shares[0]), rule.least_share, rule.largest_share)
     return np.asarray(-bell.width_mm * special.ndtri(other))
