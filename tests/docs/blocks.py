@@ -5,6 +5,7 @@ A comment on the line before a block says what is not usual about it:
     <!-- not run: REASON -->   it cannot run here; the reason is one of `ALLOWED_REASONS`
     <!-- file: NAME -->        it is the content of a file that later blocks of the page use
     <!-- exit: CODE -->        its last command ends with this exit code
+    <!-- prints: this -->      it is what the block before it prints; "..." stands for anything
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ WRITTEN = ("yaml", "toml", "json", "csv", "dockerfile")
 RUN = ("python", "bash", "console")
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\s`]*)\s*$")
-_MARK = re.compile(r"^ *<!-- (?P<key>not run|file|exit): (?P<value>.+?) -->$")
+_MARK = re.compile(r"^ *<!-- (?P<key>not run|file|exit|prints): (?P<value>.+?) -->$")
 
 
 @dataclass(frozen=True)
@@ -51,6 +52,7 @@ class Block:
     not_run: str = ""
     file: str = ""
     exit: int = 0
+    is_output: bool = False
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line} ({self.language})"
@@ -86,9 +88,8 @@ def _blocks(lines: list[str], page: str) -> Iterator[Block]:
 
 
 def _block(page: str, line: int, language: str, text: str, marks: dict[str, str]) -> Block:
-    return Block(
-        page, line, language, text, marks.get("not run", ""), marks.get("file", ""), int(marks.get("exit", 0))
-    )
+    not_run, file, code = marks.get("not run", ""), marks.get("file", ""), int(marks.get("exit", 0))
+    return Block(page, line, language, text, not_run, file, code, is_output="prints" in marks)
 
 
 def commands_of(text: str) -> list[list[str]]:

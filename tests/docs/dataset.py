@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.badinputs.files import nifti_bytes
+from tests.badinputs.files import even_positions, nifti_bytes, rtstruct_dataset, save, seg_dataset, write_series
 
 #: configs/phantom.yaml with fewer cases and models, so that the same commands end sooner.
 SMALL_BENCHMARK = """\
@@ -44,5 +44,20 @@ def write_dataset(folder: Path) -> None:
             data = gzip.compress(nifti_bytes(array, np.diag([-0.8, -0.8, 2.5, 1.0])), compresslevel=1, mtime=0)
             (folder / side / f"case_{k:02}.nii.gz").write_bytes(data)
     (folder / "cases.csv").write_text("case_id,sex\ncase_01,F\ncase_02,M\ncase_03,F\n")
+    _write_dicom(folder / "dicom")
     (folder / "configs").mkdir()
     (folder / "configs" / "phantom.yaml").write_text(SMALL_BENCHMARK)
+
+
+def _write_dicom(folder: Path) -> None:
+    """Write an image series, two segmentations and two sets of contours of it."""
+    places = even_positions(5)
+    write_series(folder / "ct", places)
+    for name, shift in (("gt", 0), ("pred", 1)):
+        mask = np.zeros((8, 6), dtype=bool)
+        mask[2:6, 1 + shift : 4 + shift] = True
+        save(seg_dataset(folder / f"{name}_seg.dcm", [(1, place, mask) for place in places[1:4]]), folder / f"{name}_seg.dcm")
+    for name, width in (("rt", 3.0), ("rt_model", 4.0)):
+        corners = ((-9.0, -18.0), (-9.0 + width, -18.0), (-9.0 + width, -13.0), (-9.0, -13.0))
+        contours = [("CLOSED_PLANAR", [(x, y, place[2]) for x, y in corners]) for place in places[1:4]]
+        save(rtstruct_dataset(folder / f"{name}.dcm", [("organ", contours)]), folder / f"{name}.dcm")

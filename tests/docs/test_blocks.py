@@ -49,12 +49,17 @@ def test_blocks_run(page, dataset, tmp_path, monkeypatch, capsys):
 def run_block(block: Block, names, capsys):
     if block.file:
         path = Path(block.file)
-        assert not path.is_absolute() and ".." not in path.parts, block
+        assert not path.is_absolute(), block
+        assert ".." not in path.parts, block
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(block.text, encoding="utf-8")
+    elif block.is_output:
+        check_output(capsys.readouterr().out, block.text, block)
     elif block.language == "python":
+        capsys.readouterr()
         exec(compile(block.text, str(block), "exec"), names)  # noqa: S102 - our own text
     elif block.language == "bash":
+        capsys.readouterr()
         *others, last = commands_of(block.text)
         for words in others:
             run_command(words, block)
@@ -63,9 +68,12 @@ def run_block(block: Block, names, capsys):
         capsys.readouterr()
         for words, wanted in transcript_of(block.text):
             run_command(words, block)
-            printed = capsys.readouterr().out
-            pattern = re.escape(wanted).replace(re.escape("..."), ".*")
-            assert re.fullmatch(pattern + r"\n*", printed, flags=re.DOTALL), f"{block}\n{printed}"
+            check_output(capsys.readouterr().out, wanted, block)
+
+
+def check_output(printed, wanted, block):
+    pattern = re.escape(wanted.rstrip("\n")).replace(re.escape("..."), ".*")
+    assert re.fullmatch(pattern + r"\n*", printed, flags=re.DOTALL), f"{block}\n{printed}"
 
 
 def run_command(words, block, code=0):
@@ -126,3 +134,9 @@ def test_a_python_block_that_fails_fails(text, capsys):
 def test_a_command_that_fails_or_prints_something_else_fails(language, text, capsys):
     with pytest.raises(AssertionError):
         run_block(Block("page.md", 1, language, text), {}, capsys)
+
+
+def test_output_that_is_not_printed_fails(capsys):
+    run_block(Block("page.md", 1, "python", "print('HD95 is 2.1 mm')"), {}, capsys)
+    with pytest.raises(AssertionError):
+        run_block(Block("page.md", 2, "text", "HD95 is 2.2 mm", is_output=True), {}, capsys)
