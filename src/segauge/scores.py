@@ -42,6 +42,9 @@ class Status(StrEnum):
         return cls.SPURIOUS if in_pred else cls.ABSENT
 
 
+#: Statuses of a whole case, as opposed to those of a structure that was measured.
+CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
+
 Direction = Literal["higher", "lower", "none"]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, write_whole
-from segauge.scores import MetricInfo, ScoreTable, Status
+from segauge.scores import CASE_FAILURES, MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
 from segauge.stats.scales import Scale
@@ -25,9 +25,6 @@ SCHEMA = "segauge-evaluation/1"
 META_PREFIX = "meta."
 #: A metadata field with more values than this is not a grouping; `by_subgroup` still takes it.
 MOST_GROUPS = 30
-
-#: Statuses of a whole case, as opposed to those of a structure that was measured.
-CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
 
 
 @dataclass(frozen=True, eq=False)
