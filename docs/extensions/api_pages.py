@@ -5,12 +5,16 @@ Written for docstrings that are Markdown already, as ours are: what stands in ba
 
 from __future__ import annotations
 
+import ast
 import dataclasses
 import enum
 import importlib
+import importlib.util
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 #: Headings in docstrings whose lines are `name: words`.
@@ -30,6 +34,41 @@ def api_page(module_name: str, besides: str = "") -> str:
     own = sorted(set(module.__all__) - elsewhere, key=lambda name: (_rank(getattr(module, name)), name.lower()))
     also = [f"Described with [{besides}]({besides}.md): {', '.join(f'`{name}`' for name in known)}."] if known else []
     return "\n\n".join([*also, *(part for name in own for part in _entry(name, getattr(module, name)))])
+
+
+def module_text(module_name: str) -> str:
+    """Return a module's docstring, read from its source: the module may need a package that is not here."""
+    return _blocks(inspect.cleandoc(ast.get_docstring(_tree(module_name)) or ""))
+
+
+def function_entries(module_name: str) -> list[str]:
+    """Return the public functions and classes that a module defines, by their source: signature and docstring."""
+    entries = []
+    for node in _tree(module_name).body:
+        if not isinstance(node, ast.FunctionDef | ast.ClassDef) or node.name.startswith("_"):
+            continue
+        doc = _docstring_text(ast.get_docstring(node) or "")
+        entries.append(f"### {node.name}\n\n{_source_signature(node)}\n\n{doc}")
+    return entries
+
+
+def _tree(module_name: str) -> ast.Module:
+    found = importlib.util.find_spec(module_name)
+    if found is None or found.origin is None:
+        raise ValueError(f"no module {module_name}")
+    return ast.parse(Path(found.origin).read_text(encoding="utf-8"))
+
+
+def _source_signature(node: ast.FunctionDef | ast.ClassDef) -> str:
+    if isinstance(node, ast.ClassDef):
+        makers = [one for one in node.body if isinstance(one, ast.FunctionDef) and one.name == "__init__"]
+        arguments = ast.unparse(makers[0].args).removeprefix("self, ").removeprefix("self") if makers else ""
+        line = f"{node.name}({arguments})"
+    else:
+        returned = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
+        line = f"{node.name}({ast.unparse(node.args)}){returned}"
+    lines = textwrap.wrap(line, 100, subsequent_indent="    ", break_long_words=False)
+    return "```python\n" + "\n".join(lines) + "\n```"
 
 
 def _rank(member: object) -> int:
@@ -124,10 +163,14 @@ def _short(function: Any) -> str:
 
 
 def _docstring(member: Any) -> str:
+    return _docstring_text(inspect.getdoc(member) or "")
+
+
+def _docstring_text(text: str) -> str:
     """Return a docstring as Markdown: lists of arguments become bullets, examples become blocks."""
     lines: list[str] = []
     in_list = False
-    for line in (inspect.getdoc(member) or "").splitlines():
+    for line in text.splitlines():
         section, item = _SECTION.match(line), _ITEM.match(line)
         if section:
             in_list = True

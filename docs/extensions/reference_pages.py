@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 from unittest import mock
 
-from api_pages import api_page
+from api_pages import api_page, function_entries, module_text
 
 import segauge.cli
 import segbench.cli
@@ -122,6 +122,15 @@ def _help(words: list[str], parser: argparse.ArgumentParser) -> str:
     return f"{'#' * len(words)} {name}\n\n```text\n{text}\n```"
 
 
+def integrations() -> str:
+    """Return what the integrations say of themselves, and the names of those that need no other package."""
+    parts = []
+    for name in ("grand_challenge", "nnunet", "monai"):
+        module = f"segauge.integrations.{name}"
+        parts += [f"## {module}", module_text(module), *function_entries(module)]
+    return "\n\n".join(parts)
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "metrics": metrics,
     "conventions": conventions,
@@ -131,6 +140,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "api segauge.phantoms": partial(api_page, "segauge.phantoms"),
     "api segauge.stats": partial(api_page, "segauge.stats", besides="segauge"),
     "api segauge.report.figures": partial(api_page, "segauge.report.figures"),
+    "integrations": integrations,
     "api segbench": partial(api_page, "segbench"),
 }
 

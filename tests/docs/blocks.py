@@ -3,6 +3,7 @@
 A comment on the line before a block says what is not usual about it:
 
     <!-- not run: REASON -->   it cannot run here; the reason is one of `ALLOWED_REASONS`
+    <!-- needs: MODULE -->     it runs where this package is installed, which is not among those of the extra `dev`
     <!-- file: NAME -->        it is the content of a file that later blocks of the page use
     <!-- exit: CODE -->        its last command ends with this exit code
     <!-- prints: this -->      it is what the block before it prints; "..." stands for anything
@@ -31,14 +32,17 @@ ALLOWED_REASONS = frozenset(
     }
 )
 
+#: Packages that a block may need besides those of the extra `dev`: too large for it, and tested where they are there.
+ALLOWED_NEEDS = frozenset({"monai"})
+
 #: Languages that show something and do not do anything.
 SHOWN = ("text", "mermaid")
 #: Languages of files; such a block must say which file it is.
-WRITTEN = ("yaml", "toml", "json", "csv", "dockerfile")
+WRITTEN = ("yaml", "toml")
 RUN = ("python", "bash", "console")
 
 _FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[^\s`]*)\s*$")
-_MARK = re.compile(r"^ *<!-- (?P<key>not run|file|exit|prints): (?P<value>.+?) -->$")
+_MARK = re.compile(r"^ *<!-- (?P<key>not run|needs|file|exit|prints): (?P<value>.+?) -->$")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,7 @@ class Block:
     file: str = ""
     exit: int = 0
     is_output: bool = False
+    needs: str = ""
 
     def __str__(self) -> str:
         return f"{self.page}:{self.line} ({self.language})"
@@ -89,7 +94,8 @@ def _blocks(lines: list[str], page: str) -> Iterator[Block]:
 
 def _block(page: str, line: int, language: str, text: str, marks: dict[str, str]) -> Block:
     not_run, file, code = marks.get("not run", ""), marks.get("file", ""), int(marks.get("exit", 0))
-    return Block(page, line, language, text, not_run, file, code, is_output="prints" in marks)
+    is_output, needs = "prints" in marks, marks.get("needs", "")
+    return Block(page, line, language, text, not_run, file, code, is_output, needs)
 
 
 def commands_of(text: str) -> list[list[str]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,10 +15,27 @@ import pytest
 import segauge.cli
 import segbench.cli
 from tests.conftest import PROJECT
-from tests.docs.blocks import ALLOWED_REASONS, RUN, SHOWN, WRITTEN, Block, blocks_of, commands_of, pages, transcript_of
+from tests.docs.blocks import (
+    ALLOWED_NEEDS,
+    ALLOWED_REASONS,
+    RUN,
+    SHOWN,
+    WRITTEN,
+    Block,
+    blocks_of,
+    commands_of,
+    pages,
+    transcript_of,
+)
 from tests.docs.dataset import write_dataset
 
-PROGRAMS = {"segauge": segauge.cli.main, "segbench": segbench.cli.main}
+
+
+def run_python(arguments):
+    return subprocess.run([sys.executable, *arguments], check=False, stdout=subprocess.DEVNULL).returncode
+
+
+PROGRAMS = {"segauge": segauge.cli.main, "segbench": segbench.cli.main, "python": run_python}
 BLOCKS = {page: blocks_of(page) for page in pages()}
 ALL = [block for blocks in BLOCKS.values() for block in blocks]
 WITH_BLOCKS = [page for page, blocks in BLOCKS.items() if any(block.language in RUN for block in blocks)]
@@ -42,8 +62,12 @@ def test_blocks_run(page, dataset, tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(folder)  # files that a page writes can be imported by its blocks
     names: dict[str, object] = {"__name__": "__main__"}
     for block in BLOCKS[page]:
-        if not block.not_run:
+        if not block.not_run and is_there(block.needs):
             run_block(block, names, capsys)
+
+
+def is_there(package):
+    return not package or importlib.util.find_spec(package) is not None
 
 
 def run_block(block: Block, names, capsys):
@@ -111,6 +135,7 @@ def test_no_code_hides_in_an_indented_paragraph(page):
 def test_blocks_that_do_not_run_have_a_known_reason():
     reasons = Counter(block.not_run for block in ALL if block.not_run)
     assert set(reasons) == ALLOWED_REASONS, "each reason is used, and no other one"
+    assert {block.needs for block in ALL if block.needs} == ALLOWED_NEEDS
     run = [block for block in ALL if block.language in RUN and not block.not_run]
     # what cannot run here stays the exception
     assert sum(reasons.values()) * 5 < len(run)
