@@ -1,14 +1,33 @@
-"""The accuracy run in three small tables: every metric over all pairs, HD95 by shape, HD95 by spacing."""
+"""The accuracy run in three small tables (all metrics, HD95 by shape, HD95 by spacing), and in the one of the README."""
 
 from __future__ import annotations
 
+import re
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 from benchmarks.accuracy.surfaces import COLUMNS, OURS, Answer
 from benchmarks.tables import MISSING, markdown_table, three_digits
 
 _HD95 = "HD95, mm"
+_HERE = Path(__file__).resolve().parent
+
+#: The packages of the README's table, by the name of the tool that called them.
+_PACKAGES: Mapping[str, str] = {
+    "segauge": "segauge",
+    "surface-distance": "surface-distance",
+    "monai": "MONAI",
+    "medpy": "MedPy",
+    "panoptica": "panoptica",
+    "seg-metrics": "seg-metrics",
+}
+_TO_ROUNDING = "[to rounding](tests/metrics/test_conventions.py#test_answers_of_the_tools_themselves)"
+_MESHMETRICS = (
+    "[within 3 % or a tenth of a voxel](tests/shared/test_oracles.py#test_voxel_faces_agree_with_meshmetrics)"
+)
+#: What shows that `--convention` gives a package's numbers.
+_CONVENTIONS = {"surface-distance": _TO_ROUNDING, "monai": _TO_ROUNDING, "medpy": _TO_ROUNDING}
 
 
 def summarise(answers: Sequence[Answer]) -> str:
@@ -27,6 +46,27 @@ def summarise(answers: Sequence[Answer]) -> str:
     ]
     failures = dict.fromkeys(f"- {answer.tool}: {answer.error}" for answer in answers if answer.error)
     return "\n\n".join([*parts, *(["Failed:\n\n" + "\n".join(failures)] if failures else [])])
+
+
+def compare(answers: Sequence[Answer]) -> str:
+    """Return the table of the README: the error of each package over all pairs, and what backs its convention."""
+    header = ["package", *COLUMNS, "its numbers by `--convention`"]
+    rows = []
+    for tool, package in _PACKAGES.items():
+        own = [answer for answer in answers if answer.tool == tool]
+        errors = [_error(own, column) for column in COLUMNS]
+        cells = [MISSING if error is None else f"{error:.3f}" for error in errors]
+        rows.append([f"{package} {_pin(tool)}".strip(), *cells, _CONVENTIONS.get(tool, "")])
+    rows.append(["MeshMetrics 0.2.1", *("" for _ in COLUMNS), _MESHMETRICS])
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _pin(tool: str) -> str:
+    """Return the version of a package that the benchmark installs; none for our own."""
+    pins = "\n".join(path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("requirements-*.txt")))
+    found = re.search(rf"^{re.escape(tool)}==(\S+)", pins, flags=re.MULTILINE | re.IGNORECASE)
+    return found[1] if found and tool != OURS[0] else ""
 
 
 def _tools(answers: Sequence[Answer]) -> list[str]:

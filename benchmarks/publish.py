@@ -1,4 +1,4 @@
-"""Runs the benchmarks and rewrites docs/benchmarks.md: `make bench`.
+"""Runs the benchmarks and rewrites docs/benchmarks.md, and the comparison in README.md: `make bench`.
 
     python -m benchmarks.publish [--parts speed,accuracy,coverage] [--quick] [--any-load] [--out FILE]
 
@@ -22,11 +22,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.accuracy.surfaces import Answer
-from benchmarks.accuracy_summary import summarise
+from benchmarks.accuracy_summary import compare, summarise
 from benchmarks.machine import describe_machine
 
 PROJECT = Path(__file__).resolve().parents[1]
 PAGE = PROJECT / "docs" / "benchmarks.md"
+README = PROJECT / "README.md"
 QUICK_PAGE = PROJECT / "build" / "benchmarks-quick.md"
 
 #: Processors that others keep busy (load of the last minute), above which times are not published.
@@ -37,12 +38,22 @@ LEFT_OUT = 3
 
 @dataclass(frozen=True)
 class Run:
-    """One program of a part: its arguments after `python`, those of a quick try, and how its output is shown."""
+    """One program of a part.
+
+    Attributes:
+        title: heading of its section.
+        full: arguments after `python`; `{out}` is a file that it writes and its section is made from.
+        quick: those of a quick try.
+        show: makes the section of what it printed and of that file.
+        compare: makes the README's table of that file, if it is the one that has it.
+
+    """
 
     title: str
     full: tuple[str, ...]
     quick: tuple[str, ...]
     show: Callable[[str, Path], str]
+    compare: Callable[[Path], str] | None = None
 
     def arguments(self, *, quick: bool) -> list[str]:
         """Return what follows `python`."""
@@ -65,8 +76,17 @@ def _as_markdown(printed: str, out: Path) -> str:
 def _as_summary(printed: str, out: Path) -> str:
     """Return the errors of all tools over all pairs, in three tables."""
     del printed
+    return summarise(_answers(out))
+
+
+def _comparison(out: Path) -> str:
+    """Return the table of the README."""
+    return compare(_answers(out))
+
+
+def _answers(out: Path) -> list[Answer]:
     content = json.loads(out.read_text(encoding="utf-8"))
-    return summarise([Answer(**{**answer, "spacing": tuple(answer["spacing"])}) for answer in content])
+    return [Answer(**{**answer, "spacing": tuple(answer["spacing"])}) for answer in content]
 
 
 _SURFACES = ("-m", "benchmarks.accuracy.surfaces")
@@ -76,7 +96,7 @@ _INTERVALS = ("benchmarks/coverage/intervals.py",)
 _PAIRS = ("benchmarks/coverage/all_pairs.py",)
 _RANKS = ("benchmarks/coverage/phantom_ranks.py",)
 
-#: The parts of the page. `{out}` is a file that the program writes and the page is made from.
+#: The parts of the page.
 PARTS: Mapping[str, tuple[Run, ...]] = {
     "speed": (
         Run("Masks in memory", _SPEED, (*_SPEED, "--quick"), _as_markdown),
@@ -88,6 +108,7 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
             (*_SURFACES, "--out", "{out}"),
             (*_SURFACES, "--pairs", "1", "--shapes", "ball,box", "--peers", "surface-distance", "--out", "{out}"),
             _as_summary,
+            _comparison,
         ),
     ),
     "coverage": (
@@ -113,10 +134,10 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
 }
 
 
-def measure(part: str, *, quick: bool) -> str:
-    """Run the programs of a part one after another and return its text."""
+def measure(part: str, *, quick: bool) -> tuple[str, str]:
+    """Run the programs of a part one after another; return its text, and the table of the README if it has that."""
     before = os.getloadavg()[0]
-    sections = []
+    sections, comparison = [], ""
     for run in PARTS[part]:
         with tempfile.TemporaryDirectory() as folder:
             out = Path(folder) / "out.json"
@@ -124,7 +145,8 @@ def measure(part: str, *, quick: bool) -> str:
             shown = " ".join(["python", *run.arguments(quick=quick)]).replace("{out}", "out.json")
             print(f"... {shown}", flush=True)
             sections.append(f"### {run.title}\n\nMade by `{shown}`.\n\n{run.show(_output(command), out)}")
-    return "\n\n".join([f"{describe_machine(before)}", *sections])
+            comparison = comparison if run.compare is None else run.compare(out)
+    return "\n\n".join([describe_machine(before), *sections]), comparison
 
 
 def _output(command: Sequence[str]) -> str:
@@ -169,9 +191,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if part == "speed" and too_busy:
             print(f"speed: left as it was, the load is {os.getloadavg()[0]:.1f} (at most {MOST_LOAD:g}, or --any-load)")
             continue
-        page = replaced(page, part, measure(part, quick=given.quick))
+        text, comparison = measure(part, quick=given.quick)
+        page = replaced(page, part, text)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page, encoding="utf-8")
+        if comparison and target == PAGE:
+            README.write_text(replaced(README.read_text(encoding="utf-8"), "comparison", comparison), encoding="utf-8")
     print(f"written: {target}")
     return LEFT_OUT if "speed" in parts and too_busy else 0
 

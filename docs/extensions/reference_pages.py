@@ -50,7 +50,11 @@ def metrics() -> str:
 
 def _metric(info: MetricInfo) -> str:
     low, high = (_bound(value) for value in info.bounds)
-    facts = [f"unit {info.unit}" if info.unit != "1" else "no unit", f"from {low} to {high}", _DIRECTIONS[info.direction]]
+    facts = [
+        f"unit {info.unit}" if info.unit != "1" else "no unit",
+        f"from {low} to {high}",
+        _DIRECTIONS[info.direction],
+    ]
     if info.key in DEFAULT_METRICS:
         facts.append("measured by default")
     if info.when_failed is not None:

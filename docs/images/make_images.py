@@ -81,7 +81,9 @@ def photograph(html: Path, end: Callable[[Page], float], width: int) -> Image.Im
     browser = os.environ.get("SEGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as running:
         started = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
-        page = started.new_context(offline=True, viewport={"width": width, "height": 900}, device_scale_factor=2).new_page()
+        page = started.new_context(
+            offline=True, viewport={"width": width, "height": 900}, device_scale_factor=2
+        ).new_page()
         page.goto(html.as_uri())
         page.wait_for_timeout(500)
         clip = {"x": 0, "y": 0, "width": width, "height": end(page) + 8}

@@ -4,7 +4,7 @@ import re
 import pytest
 from benchmarks import publish
 from benchmarks.accuracy.surfaces import Answer
-from benchmarks.accuracy_summary import summarise
+from benchmarks.accuracy_summary import compare, summarise
 from tests.conftest import PROJECT
 
 TRUTH = {"hd": 1.0, "hd95": 2.0, "hd95_pooled": 3.0, "assd": 1.0, "masd": 1.0, "nsd": 1.0}
@@ -30,7 +30,7 @@ def test_the_page_has_a_place_for_every_part():
 ])  # fmt: skip
 def test_times_are_taken_on_a_quiet_machine_only(monkeypatch, tmp_path, load, options, parts, code):
     monkeypatch.setattr(os, "getloadavg", lambda: (load, load, load))
-    monkeypatch.setattr(publish, "measure", lambda part, quick: f"measured {part} {quick}")
+    monkeypatch.setattr(publish, "measure", lambda part, quick: (f"measured {part} {quick}", ""))
     out = tmp_path / "page.md"
     assert publish.main([*options, "--out", str(out)]) == code
     assert re.findall(r"measured (\w+) False", out.read_text()) == parts
@@ -39,7 +39,9 @@ def test_times_are_taken_on_a_quiet_machine_only(monkeypatch, tmp_path, load, op
 def test_every_program_of_a_part_is_there():
     for run in (run for runs in publish.PARTS.values() for run in runs):
         for arguments in (run.full, run.quick):
-            module, *_ = arguments[1:] if arguments[0] == "-m" else (arguments[0].removesuffix(".py").replace("/", "."),)
+            module, *_ = (
+                arguments[1:] if arguments[0] == "-m" else (arguments[0].removesuffix(".py").replace("/", "."),)
+            )
             assert (PROJECT / f"{module.replace('.', '/')}.py").is_file(), module
 
 
@@ -54,6 +56,14 @@ def test_the_summary_holds_every_tool_against_its_own_definition():
     assert re.search(r"\| segauge +\| +- \| 0.200 \(1.00\) \|", text)
     assert re.search(r"\| medpy +\| +- \| 0.400 \(2.00\) \|", text)
     assert "- medpy: MemoryError" in text
+
+
+def test_the_readme_has_a_place_for_the_comparison():
+    table = compare([Answer("ball", (1.0, 1.0, 1.0), "monai", {"hd95": 2.5}, TRUTH)])
+    assert re.search(r"\| MONAI [\d.]+ \| - \| 0.500 \|", table)
+    page = publish.replaced(publish.README.read_text(encoding="utf-8"), "comparison", table)
+    assert page.count("0.500") == 1
+    assert "MeshMetrics 0.2.1" in page
 
 
 def test_a_printed_report_becomes_a_section():

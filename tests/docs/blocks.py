@@ -26,7 +26,6 @@ ALLOWED_REASONS = frozenset(
         "needs a GPU and the model's weights",
         "needs a Modal account",
         "needs docker",
-        "needs the network",
         "runs in GitHub Actions",
         "the make targets are what runs this test",
     }

@@ -56,7 +56,10 @@ def _write_dicom(folder: Path) -> None:
     for name, shift in (("gt", 0), ("pred", 1)):
         mask = np.zeros((8, 6), dtype=bool)
         mask[2:6, 1 + shift : 4 + shift] = True
-        save(seg_dataset(folder / f"{name}_seg.dcm", [(1, place, mask) for place in places[1:4]]), folder / f"{name}_seg.dcm")
+        save(
+            seg_dataset(folder / f"{name}_seg.dcm", [(1, place, mask) for place in places[1:4]]),
+            folder / f"{name}_seg.dcm",
+        )
     for name, width in (("rt", 3.0), ("rt_model", 4.0)):
         corners = ((-9.0, -18.0), (-9.0 + width, -18.0), (-9.0 + width, -13.0), (-9.0, -13.0))
         contours = [("CLOSED_PLANAR", [(x, y, place[2]) for x, y in corners]) for place in places[1:4]]

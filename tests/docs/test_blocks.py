@@ -30,7 +30,6 @@ from tests.docs.blocks import (
 from tests.docs.dataset import write_dataset
 
 
-
 def run_python(arguments):
     return subprocess.run([sys.executable, *arguments], check=False, stdout=subprocess.DEVNULL).returncode
 
