@@ -1,4 +1,4 @@
-"""The accuracy run in three small tables (all metrics, HD95 by shape, HD95 by spacing), and in the one of the README."""
+"""The accuracy run in small tables: all metrics, HD95 by shape and by spacing, and the comparison of the README."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ def summarise(answers: Sequence[Answer]) -> str:
     """Return the tables as Markdown."""
     pairs = len({(answer.shape, answer.spacing, tuple(answer.truth.items())) for answer in answers})
     parts = [
-        f"Mean absolute error over {pairs} pairs of masks; in brackets its ratio to that of `{OURS[0]}` (above 1: further "
-        "from the truth than we). Each tool is held against the definition it implements: a pooled HD95 against the "
-        "pooled truth, a MASD against MASD. The truth is that of the solids, so what voxels cannot show is part of "
-        "everybody's error.",
+        f"Mean absolute error over {pairs} pairs of masks; in brackets its ratio to that of `{OURS[0]}` (above 1: "
+        "further from the truth than we). Each tool is held against the definition it implements: a pooled HD95 "
+        "against the pooled truth, a MASD against MASD. The truth is that of the solids, so what voxels cannot show is "
+        "part of everybody's error.",
         _by_metric(answers),
         f"{_HD95} by shape:",
         _by(answers, lambda answer: answer.shape),

@@ -2,10 +2,10 @@
 
     python -m benchmarks.publish [--parts speed,accuracy,coverage] [--quick] [--any-load] [--out FILE]
 
-Each part of the page stands between two marks, `<!-- begin: PART -->` and `<!-- end: PART -->`; only what was measured is
-replaced, with the command that made it and the machine it ran on. Times are not taken on a busy machine: where others
-keep more than 2 processors busy, the part on speed stays as it is, and the exit code is 3. `--quick` tries everything out
-on little data, and writes to build/ instead of docs/.
+Each part of the page stands between two marks, `<!-- begin: PART -->` and `<!-- end: PART -->`; only what was measured
+is replaced, with the command that made it and the machine it ran on. Times are not taken on a busy machine: where
+others keep more than 2 processors busy, the part on speed stays as it is, and the exit code is 3. `--quick` tries
+everything out on little data, and writes to build/ instead of docs/.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Configuration of the documentation site: `make docs` builds it into build/docs, warnings being errors.
 
-Pages are Markdown. The reference is not written by hand: a line `<!-- generated: NAME -->` in a page is replaced, while it is
-read, by what `docs/extensions/reference_pages.py` makes of the code. Nothing on a page is loaded from elsewhere.
+Pages are Markdown. The reference is not written by hand: a line `<!-- generated: NAME -->` in a page is replaced, while
+it is read, by what `docs/extensions/reference_pages.py` makes of the code. Nothing on a page is loaded from elsewhere.
 """
 
 import sys

@@ -1,4 +1,4 @@
-"""Makes the reference from the code: metrics from the catalog, command lines from their parsers, API from the docstrings (`api_pages`).
+"""Makes the reference from the code: metrics from the catalog, command lines from their parsers, API from docstrings.
 
 A Sphinx extension. Each function of `PAGES` returns Markdown, which takes the place of `<!-- generated: NAME -->`.
 """
@@ -57,8 +57,6 @@ def _metric(info: MetricInfo) -> str:
     ]
     if info.key in DEFAULT_METRICS:
         facts.append("measured by default")
-    if info.when_failed is not None:
-        facts.append(f"{info.when_failed:g} where one of the two masks is empty")
     return f"### {info.key}\n\n**{info.name}**; {'; '.join(facts)}.\n\n{_plain(info.definition)}"
 
 

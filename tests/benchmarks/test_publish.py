@@ -2,10 +2,11 @@ import os
 import re
 
 import pytest
-from benchmarks import publish
 from benchmarks.accuracy.surfaces import Answer
 from benchmarks.accuracy_summary import compare, summarise
 from tests.conftest import PROJECT
+
+from benchmarks import publish
 
 TRUTH = {"hd": 1.0, "hd95": 2.0, "hd95_pooled": 3.0, "assd": 1.0, "masd": 1.0, "nsd": 1.0}
 

@@ -12,10 +12,10 @@ from tests.badinputs.files import even_positions, nifti_bytes, rtstruct_dataset,
 #: configs/phantom.yaml with fewer cases and models, so that the same commands end sooner.
 SMALL_BENCHMARK = """\
 title: Phantom abdomens
-dataset: { name: phantom, root: data/phantom, size: 2 }
+dataset: { name: phantom, root: data/phantom, size: 1 }
 models:
   - { type: classical, method: threshold }
-  - { type: classical, method: iterated-modes }
+  - { type: classical, method: region-growing }
 structures: [liver]
 metrics: [dice]
 n_resamples: 500

@@ -14,6 +14,7 @@ import pytest
 
 import segauge.cli
 import segbench.cli
+from segauge.executors.serial import run_serially
 from tests.conftest import PROJECT
 from tests.docs.blocks import (
     ALLOWED_NEEDS,
@@ -44,6 +45,12 @@ def name_of(page):
     return page.relative_to(PROJECT).as_posix()
 
 
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """Let commands measure here: processes have tests of their own, and a second to start them for each adds up."""
+    monkeypatch.setattr("segauge.executors.run_in_processes", lambda function, items, *_: run_serially(function, items))
+
+
 @pytest.fixture(scope="session")
 def dataset(tmp_path_factory):
     folder = tmp_path_factory.mktemp("docs")
@@ -53,6 +60,7 @@ def dataset(tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", WITH_BLOCKS, ids=name_of)
+@pytest.mark.usefixtures("in_this_process")
 def test_blocks_run(page, dataset, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "work"
     shutil.copytree(dataset, folder)
