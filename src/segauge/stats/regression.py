@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from segauge.errors import InvalidInput
+from segauge.notebook import NotebookTable, Shown
 from segauge.scores import ScoreTable
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import CasePolicy, score_matrix
@@ -47,7 +48,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(NotebookTable):
     """All changes, and whether any of them is a regression."""
 
     changes: tuple[Change, ...]
@@ -63,6 +64,27 @@ class Difference:
             for change in self.changes
             if change.verdict == "worse" or len(change.new_failures) > self.allowed_failures
         )
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        header = ("structure", "metric", "n", "before", "after", "change", "low", "high", "verdict", "new failures")
+        rows = [
+            (
+                c.structure,
+                c.metric,
+                c.n,
+                c.before,
+                c.after,
+                c.delta,
+                c.ci_low,
+                c.ci_high,
+                c.verdict,
+                len(c.new_failures),
+            )
+            for c in self.changes
+        ]
+        worse = len(self.regressions)
+        return Shown(f"regression in {worse} of {len(rows)}" if worse else "no regression", header, rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""
