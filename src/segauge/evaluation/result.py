@@ -19,6 +19,7 @@ from segauge.stats.scales import Scale
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 #: Written into every result file.
 SCHEMA = "segauge-evaluation/1"
@@ -161,12 +162,25 @@ class EvaluationResult(Outlook):
         return write_whole(path, csv_text(header, ([row.get(key) for key in header] for row in rows)))
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a data frame."""
+        """Return the rows as a data frame of pandas; `segauge.read_scores` takes it back."""
         try:
             import pandas as pd
         except ImportError as error:
-            raise MissingExtra("to_pandas needs pandas: install it with `pip install pandas`.") from error
+            raise MissingExtra("to_pandas needs pandas: install it with `pip install 'segauge[pandas]'`.") from error
         return pd.DataFrame(self.rows)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a data frame of polars; `segauge.read_scores` takes it back."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtra("to_polars needs polars: install it with `pip install 'segauge[polars]'`.") from error
+        return pl.DataFrame(
+            [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
+            schema_overrides=dict.fromkeys(self.table.metrics, pl.Float64),
+            infer_schema_length=None,
+            strict=False,
+        )
 
     def __str__(self) -> str:
         failed = len(self.failures)
