@@ -134,11 +134,13 @@ def test_diff_takes_what_eval_writes_and_judges_no_measurement(capsys, tmp_path)
     path = segauge.evaluate(cases).to_json(tmp_path / "scores.json")
     code, out, _ = run(capsys, "diff", path, path, "--n-resamples", 200)
     assert code == 0
-    assert "dice" in out
-    assert "volume" not in out
+    judged, _, said = out.partition("note:")
+    assert "dice" in judged
+    assert "volume" not in judged
+    assert "pred_volume" in said
     code, _, err = run(capsys, "diff", path, path, "--metric", "pred_volume")
     assert code == 1
-    assert "a measurement, not a score" in err
+    assert "no value is better than another" in err
 
 
 def test_diff_counts_a_case_that_vanished_as_a_failure(capsys, tmp_path):

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import add_choice_arguments, add_source_arguments, console, policy_of, read_sources, scale_for
 from segauge.errors import InvalidInput
 from segauge.io.tables import ImportedScores
-from segauge.metrics.catalog import described
 from segauge.scores import ScoreTable
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import is_measurement
@@ -76,7 +74,7 @@ def _one_table(imported: ImportedScores, source: str, args: argparse.Namespace) 
 
 def _chosen(table: ScoreTable, args: argparse.Namespace) -> ScoreTable:
     structures = table.structures if args.structure is None else (args.structure,)
-    metrics = _scores_among(table.metrics, args) if args.metric is None else (args.metric,)
+    metrics = table.metrics if args.metric is None else (args.metric,)
     rows = [table.structures.index(name) for name in structures if name in table.structures]
     columns = [table.metrics.index(name) for name in metrics if name in table.metrics]
     return ScoreTable(
@@ -86,17 +84,6 @@ def _chosen(table: ScoreTable, args: argparse.Namespace) -> ScoreTable:
         table.values[:, rows][:, :, columns],
         table.status[:, rows],
     )
-
-
-def _scores_among(metrics: Sequence[str], args: argparse.Namespace) -> list[str]:
-    """Return the metrics that have a better end: a volume is measured, and neither more nor less of it is a regression.
-
-    Where the arguments say which way is better, they say it of all.
-    """
-    if args.higher_is_better is not None:
-        return list(metrics)
-    known = {metric: described(metric) for metric in metrics}
-    return [metric for metric, info in known.items() if info is None or info.direction != "none"]
 
 
 def _margin(text: str) -> tuple[str, float]:
