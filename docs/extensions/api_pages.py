@@ -12,13 +12,13 @@ import importlib
 import importlib.util
 import inspect
 import re
-import textwrap
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 #: Headings in docstrings whose lines are `name: words`.
 _LISTS = ("Args", "Attributes", "Raises", "Returns", "Yields")
+_TITLES = {"Args": "Arguments"}
 _SECTION = re.compile(rf"^({'|'.join(_LISTS)}):$")
 _ITEM = re.compile(r"^ {4}(\*{0,2}[\w., ]+?): (.*)$")
 
@@ -67,8 +67,22 @@ def _source_signature(node: ast.FunctionDef | ast.ClassDef) -> str:
     else:
         returned = "" if node.returns is None else f" -> {ast.unparse(node.returns)}"
         line = f"{node.name}({ast.unparse(node.args)}){returned}"
-    lines = textwrap.wrap(line, 100, subsequent_indent="    ", break_long_words=False)
-    return "```python\n" + "\n".join(lines) + "\n```"
+    return f"```python\n{line if len(line) <= 100 else _argument_per_line(line)}\n```"
+
+
+def _argument_per_line(line: str) -> str:
+    """Return a signature with a line per argument: cut at the commas that stand in no inner bracket."""
+    start, end = line.index("("), line.rindex(")" if " -> " not in line else ") -> ")
+    depth, arguments = 0, [""]
+    for letter in line[start + 1 : end]:
+        depth += letter in "([{"
+        depth -= letter in ")]}"
+        if letter == "," and depth == 0:
+            arguments.append("")
+        else:
+            arguments[-1] += letter
+    lines = [f"    {argument.strip()}," for argument in arguments]
+    return "\n".join([line[: start + 1], *lines, line[end:]])
 
 
 def _rank(member: object) -> int:
@@ -174,7 +188,7 @@ def _docstring_text(text: str) -> str:
         section, item = _SECTION.match(line), _ITEM.match(line)
         if section:
             in_list = True
-            lines += ["", f"**{section[1]}**", ""]
+            lines += ["", f"**{_TITLES.get(section[1], section[1])}**", ""]
         elif in_list and item:
             lines.append(f"- `{item[1]}`: {item[2]}")
         elif in_list and line.startswith("    "):

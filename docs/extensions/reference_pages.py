@@ -149,9 +149,14 @@ PAGES: dict[str, Callable[[], str]] = {
 _PLACE = re.compile(r"^<!-- generated: (.+?) -->$", flags=re.MULTILINE)
 
 
+#: Comment that says which file a block is (see tests/docs/blocks.py).
+_FILE = re.compile(r"^<!-- file: (.+?) -->$", flags=re.MULTILINE)
+
+
 def fill_in(text: str) -> str:
-    """Return a page with its generated parts."""
-    return _PLACE.sub(lambda found: PAGES[found[1]](), text)
+    """Return a page with its generated parts, and the names of files above their content."""
+    named = _FILE.sub(lambda found: f"`{found[1]}`:", text)
+    return _PLACE.sub(lambda found: PAGES[found[1]](), named)
 
 
 def _on_source_read(app: Any, docname: str, content: list[str]) -> None:

@@ -123,6 +123,9 @@ def test_each_block_says_what_it_is(page):
         assert block.language in (*RUN, *SHOWN, *WRITTEN), f"{block}: unknown language"
         if block.language in WRITTEN:
             assert block.file or block.not_run, f"{block}: say which file it is, so that it is used"
+        if block.file:
+            before = page.read_text(encoding="utf-8").split(f"<!-- file: {block.file} -->")[0]
+            assert f"`{block.file}`" in before[-300:], f"{block}: the reader must be told the name of the file"
         if block.language in SHOWN:
             assert not block.text.startswith(("$ ", *PROGRAMS)), f"{block}: a command is no text"
 
