@@ -13,7 +13,7 @@ help:
 	@echo "make long   what \`make test\` leaves out: the same checks on more data"
 	@echo "make docs   build the documentation site into build/docs; warnings are errors"
 	@echo "make images make the pictures of README and docs again (needs chromium)"
-	@echo "make bench  run speed, accuracy and coverage beside other packages, rewrite docs/benchmarks.md (ARGS=--quick to try)"
+	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
 	@echo "make clean  remove the environment and what the builds left"
 
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
