@@ -15,8 +15,8 @@ over the cases that have a number and "foreground_mean" over the labels, NaN whe
 
 What is more: every metric of the catalog that is asked for; under "segauge" the estimate of each with its interval, in
 which an unreadable prediction counts as a failure, and the references that have no prediction; under "not_measured" the
-cases that nnU-Net's means leave out, each with its reason. As in nnU-Net, a reference without a prediction is no case: the
-folder of references may be that of all folds. For a test set, `count_missing=True` makes each of them a failed case.
+cases that nnU-Net's means leave out, each with its reason. As in nnU-Net, a reference without a prediction is no case:
+the folder of references may be that of all folds. For a test set, `count_missing=True` makes each a failed case.
 
 What is refused: label 0, the background, which nnU-Net leaves out of its foreground mean as well; and a prediction that
 lies elsewhere than its reference, which nnU-Net compares voxel by voxel (`trust_array=True` does so here).
