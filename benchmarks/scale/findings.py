@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any
 
-#: The second half of a run may take this much longer than the first: machines are shared. Time that grows with the
-#: square of the cases makes it 3.
+#: The second half of a run may take this much longer than the first: machines are shared, and their caches with them.
+#: Time that grows with the square of the cases makes it 3.
 HALVES_LIMIT = 1.3
 #: MB that a thousand cases may leave in the memory of the process that collects them: scores, notes and hashes, some
 #: 10 kB a case. An image that is kept would be 70 kB, the parsed files of a case several hundred.
@@ -29,7 +29,9 @@ class Findings:
         cases: how many.
         seconds: for all, start and end of workers included.
         per_second: cases.
-        halves: time per case of the second half over that of the first.
+        halves: time per case of the second half over that of the first, in seconds of the processor: by the clock, what
+            else the machine does would be in it.
+        clock_halves: the same by the clock; shown, not judged.
         parent_mb, workers_mb: largest resident memory seen, of the workers all together.
         parent_growth_mb, workers_growth_mb: growth in a thousand cases, from the second quarter of the cases to the
             last: what a process loads at first is not growth. None for a short run.
@@ -42,6 +44,7 @@ class Findings:
     seconds: float
     per_second: float
     halves: float
+    clock_halves: float
     parent_mb: float
     workers_mb: float
     parent_growth_mb: float | None
@@ -69,6 +72,7 @@ def findings(name: str, seen: Mapping[str, Any]) -> Findings:
         len(taken),
         seen["seconds"],
         len(taken) / seen["seconds"],
+        _halves(seen["processor"]),
         _halves(taken),
         max((sample[1] for sample in samples), default=0) / _MB,
         max((sample[2] for sample in samples), default=0) / _MB,
@@ -79,7 +83,7 @@ def findings(name: str, seen: Mapping[str, Any]) -> Findings:
 
 
 def _halves(taken: Sequence[float]) -> float:
-    """Return the pace of the second half over that of the first, without the first cases, which wait for workers."""
+    """Return the pace of the second half over that of the first, without the first cases, which start the workers."""
     steady = taken[min(len(taken) // 10, 20) :]
     middle = len(steady) // 2
     first = (steady[middle] - steady[0]) / max(1, middle)

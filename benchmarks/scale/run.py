@@ -48,11 +48,28 @@ class MemoryWatch(threading.Thread):
         self.join()
 
 
-def watched_cases(cases: Sequence[Case], start: float, taken: list[float]) -> Iterator[Case]:
-    """Yield the cases and note when each is taken: a case is taken as soon as a worker is free for it."""
+def watched_cases(cases: Sequence[Case], start: float, taken: list[float], processor: list[float]) -> Iterator[Case]:
+    """Yield the cases and note when each is taken, by the clock and in seconds of the processor.
+
+    A case is taken as soon as a worker is free for it.
+    """
     for case in cases:
         taken.append(time.perf_counter() - start)
+        processor.append(processor_seconds())
         yield case
+
+
+def processor_seconds() -> float:
+    """Return what this process and its workers have used so far."""
+    own = psutil.Process()
+    total = 0.0
+    for process in (own, *own.children(recursive=True)):
+        try:
+            used = process.cpu_times()
+        except psutil.Error:
+            continue  # it has just ended
+        total += used.user + used.system
+    return total
 
 
 def main() -> None:
@@ -68,17 +85,28 @@ def main() -> None:
     cases = cases_of(args.folder)
     start = time.perf_counter()
     taken: list[float] = []
+    processor: list[float] = []
     memory = MemoryWatch(start)
     memory.start()
     result = evaluate(
-        watched_cases(cases, start, taken), structures="all", metrics=METRICS, executor=args.executor, jobs=args.jobs,
+        watched_cases(cases, start, taken, processor),
+        structures="all",
+        metrics=METRICS,
+        executor=args.executor,
+        jobs=args.jobs,
         cache=args.cache,
-    )  # fmt: skip
+    )
     seconds = time.perf_counter() - start
     memory.stop()
     if args.result is not None:
         result.to_json(args.result)
-    seen = {"seconds": seconds, "taken": taken, "memory": memory.samples, "failed": len(result.failures)}
+    seen = {
+        "seconds": seconds,
+        "taken": taken,
+        "processor": processor,
+        "memory": memory.samples,
+        "failed": len(result.failures),
+    }
     args.out.write_text(json.dumps(seen), encoding="utf-8")
 
 

@@ -15,7 +15,7 @@ def seen(pace=lambda _: 0.1, parent=lambda _: 80e6, workers=lambda _: 160e6, fai
     moments = [0.5 * k for k in range(int(2 * now))]
     done = [sum(start <= moment for start in taken[:: max(1, count // 50)]) / 50 for moment in moments]
     samples = [(moment, parent(share), workers(share)) for moment, share in zip(moments, done, strict=True)]
-    return {"seconds": now, "taken": taken, "memory": samples, "failed": failed}
+    return {"seconds": now, "taken": taken, "processor": taken, "memory": samples, "failed": failed}
 
 
 def test_an_even_run_has_nothing_to_complain_of():
@@ -63,4 +63,5 @@ def test_a_small_run_measures_everything(tmp_path):
     found = findings("1 worker", run(tmp_path / "data", "1 worker"))
     assert (found.cases, found.failed) == (4, 0)
     assert found.workers_mb > 10
+    assert found.clock_halves > 0
     assert "| 1 worker |" in as_markdown([found], None)

@@ -12,7 +12,12 @@ import pytest
 from segauge import Grid, read_labels
 from segauge.cli import main
 from segauge.errors import InvalidInput
-from segauge.integrations.grand_challenge import create_container, fake_submission, write_phantoms
+from segauge.integrations.grand_challenge import (
+    create_container,
+    evaluate_submission,
+    fake_submission,
+    write_phantoms,
+)
 from segauge.io.images import write_nifti
 
 STRUCTURES = {"liver": 1, "lesions": [2, 3]}
@@ -149,8 +154,9 @@ def test_the_trial_without_docker_passes_and_can_fail(tmp_path):
 
 
 def test_a_missing_list_of_jobs_is_said(tmp_path):
-    from segauge.integrations.grand_challenge import evaluate_submission
-
     truth = write_phantoms(tmp_path / "truth")
     with pytest.raises(InvalidInput, match=r"predictions\.json"):
         evaluate_submission(tmp_path, truth)
+    for penalty in ("diagonl", -3, float("inf")):
+        with pytest.raises(InvalidInput, match="penalty_mm: expected"):
+            evaluate_submission(tmp_path, truth, penalty_mm=penalty)

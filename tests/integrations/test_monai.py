@@ -166,6 +166,28 @@ def test_what_cannot_be_measured_is_refused_in_words(sides, options, words):
         SegaugeMetric("dice", **options)(*sides(pred, gt))
 
 
+def test_what_no_batch_could_use_is_refused_at_once():
+    with pytest.raises(InvalidInput, match="surface"):
+        SegaugeMetric("hd95", surface="round")
+    with pytest.raises(InvalidInput, match="convention"):
+        SegaugeMetric("hd95", convention="mona")
+    with pytest.raises(TypeError, match="nsd_tolerence"):
+        SegaugeMetric("nsd", nsd_tolerence=2)
+
+
+def test_options_reach_the_measurement():
+    pred, gt = label_maps()
+    pred[1] = gt[1]
+    found = {}
+    for convention in (None, "monai"):
+        metric = SegaugeMetric("assd", structures=["a", "b"], spacing=EDGES, convention=convention)
+        metric(pred, gt)
+        found[convention] = metric.get_buffer()[0, 0].item()
+    wanted = measure(pred[0, 0].numpy(), gt[0, 0].numpy(), {"a": 1}, ["assd"], spacing=EDGES, convention="monai")
+    assert found["monai"] == wanted["a", "assd"].value
+    assert found["monai"] != found[None]
+
+
 def test_the_result_answers_as_any_other():
     metric = SegaugeMetric(["dice", "hd95"], structures=["a", "b"], spacing=EDGES)
     metric(*label_maps())

@@ -97,8 +97,15 @@ def test_a_label_in_no_reference_makes_the_foreground_mean_nan_as_in_nnunet(fold
 def test_missing_predictions_are_listed_and_counted(folders):
     ref, pred = folders
     (pred / "b.nii.gz").unlink()
+    # As in the validation of a fold, whose references are those of all folds.
+    found = compute_metrics_on_folder(ref, pred, None, None, ".nii.gz", [1], None, 1)
+    assert len(found["metric_per_case"]) == 2
+    assert found["not_measured"] == []
+    assert found["segauge"]["references_without_prediction"] == ["b"]
+    estimate = found["segauge"]["estimates"]["1"]["dice"]
+    assert (estimate["n"], estimate["failed"]) == (2, {})
     with pytest.warns(UserWarning, match="1 of 3 cases were not measured"):
-        found = compute_metrics_on_folder(ref, pred, None, None, ".nii.gz", [1], None, 1)
+        found = compute_metrics_on_folder(ref, pred, None, None, ".nii.gz", [1], None, 1, count_missing=True)
     assert len(found["metric_per_case"]) == 2
     assert [entry["status"] for entry in found["not_measured"]] == ["prediction missing"]
     estimate = found["segauge"]["estimates"]["1"]["dice"]

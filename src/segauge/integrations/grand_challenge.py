@@ -8,6 +8,7 @@ Grand Challenge runs an algorithm once per case, then the evaluation once per su
 from __future__ import annotations
 
 import json
+import math
 import os
 import re
 import shutil
@@ -82,8 +83,10 @@ def evaluate_submission(
 
     """
     infos = _rankable(resolve_metrics(metrics))
+    if penalty_mm != "diagonal" and not (isinstance(penalty_mm, (int, float)) and 0 < penalty_mm < math.inf):
+        raise InvalidInput(f'penalty_mm: expected a distance in mm above 0, or "diagonal", got {penalty_mm!r}.')
     pairing = layout.find(Path(input_folder), Path(ground_truth), socket=output_socket)
-    penalty = _diagonals(pairing.pairs) if penalty_mm == "diagonal" else float(penalty_mm)
+    penalty = _diagonals(pairing.pairs) if penalty_mm == "diagonal" else penalty_mm
     return evaluate(
         [Case(pair.case_id, pair.pred, pair.gt) for pair in pairing.pairs],
         structures=structures,

@@ -23,10 +23,13 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, MissingExtra, ShapeMismatch
 from segauge.evaluation.result import EvaluationResult
+from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.grid import Grid, normalize_spacing
 from segauge.labelmap import LabelMap
-from segauge.measurement import measure
+from segauge.measurement import followed_convention, measure
 from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.matching import DetectionRules
+from segauge.metrics.surface import HdMode
 from segauge.scores import ScoreTable, Status
 from segauge.stats.estimation import Estimate
 from segauge.stats.missing import AUTO, MissingPolicy
@@ -102,8 +105,8 @@ class SegaugeMetric(CumulativeIterationMetric):  # type: ignore[misc]  # MONAI h
         spacing: voxel edges in mm for every tensor, one number or one per axis.
         policy: what cases without a number count as.
         confidence, n_resamples, seed: of the intervals.
+        nsd_tolerance, surface, hd, convention, detection: as `segauge.measure` has them.
         threads: threads of one measurement; all cores if not given.
-        **options: `nsd_tolerance`, `surface`, `hd`, `convention`, `detection`, as `segauge.measure` has them.
 
     """
 
@@ -118,12 +121,20 @@ class SegaugeMetric(CumulativeIterationMetric):  # type: ignore[misc]  # MONAI h
         confidence: float = 0.95,
         n_resamples: int = 2000,
         seed: int = 0,
+        nsd_tolerance: float | Mapping[str, float] = 1.0,
+        surface: SurfaceKind = "marching-cubes",
+        hd: HdMode = "directed",
+        convention: str | None = None,
+        detection: DetectionRules | None = None,
         threads: int | None = None,
-        **options: Any,
     ) -> None:
         super().__init__()
         self.metrics = resolve_metrics(metrics)
-        self._options = {"threads": threads, **options}
+        self._options: dict[str, Any] = {
+            "nsd_tolerance": nsd_tolerance, "surface": check_surface(surface), "hd": hd, "convention": convention,
+            "detection": detection, "threads": threads,
+        }  # fmt: skip
+        followed_convention(convention, None, surface, hd)  # refuses what every batch would refuse
         self._given = structures
         self._first = 0 if include_background else 1
         self._structures = None if structures is None else _classes(structures, self._first)

@@ -3,15 +3,20 @@
     from segauge.integrations.nnunet import compute_metrics_on_folder
 
 takes the place of `nnunetv2.evaluation.evaluate_predictions.compute_metrics_on_folder`; nnU-Net itself need not be
-installed. nnU-Net's own readers (`load_summary_json`, `nnUNetv2_find_best_configuration`) take the file as theirs.
+installed. nnU-Net's own readers (`load_summary_json`, `nnUNetv2_find_best_configuration`) take the file as theirs. The
+validation at the end of a training uses it after
+
+    import nnunetv2.training.nnUNetTrainer.nnUNetTrainer as training
+    training.compute_metrics_on_folder = compute_metrics_on_folder
 
 What is the same: per case and label (or region) TP, FP, FN, TN, n_pred, n_ref, Dice and IoU; voxels under the ignore
 label count for nothing; Dice and IoU are NaN where a structure is in neither mask, because 0/0 has no value; "mean" is
 over the cases that have a number and "foreground_mean" over the labels, NaN where one of them has none.
 
 What is more: every metric of the catalog that is asked for; under "segauge" the estimate of each with its interval, in
-which a missing or unreadable prediction counts as a failure; under "not_measured" the cases that nnU-Net's means leave
-out, each with its reason.
+which an unreadable prediction counts as a failure, and the references that have no prediction; under "not_measured" the
+cases that nnU-Net's means leave out, each with its reason. As in nnU-Net, a reference without a prediction is no case:
+the folder of references may be that of all folds. For a test set, `count_missing=True` makes each a failed case.
 
 What is refused: label 0, the background, which nnU-Net leaves out of its foreground mean as well; and a prediction that
 lies elsewhere than its reference, which nnU-Net compares voxel by voxel (`trust_array=True` does so here).
@@ -61,6 +66,7 @@ def compute_metrics_on_folder(
     num_processes: int | None = None,
     chill: bool = True,
     *,
+    count_missing: bool = False,
     metrics: str | Iterable[str] | None = None,
     **options: Any,
 ) -> dict[str, Any]:
@@ -75,8 +81,9 @@ def compute_metrics_on_folder(
         regions_or_labels: labels, and regions as tuples of labels: `[1, (1, 2)]`.
         ignore_label: label of the reference whose voxels count for nothing.
         num_processes: worker processes; one per core if not given.
-        chill: without it, a reference that has no prediction is an error; with it, such cases stand under
-            "not_measured", and count as failures in the estimates under "segauge".
+        chill: without it, a reference that has no prediction is an error.
+        count_missing: with it, each reference that has no prediction stands under "not_measured", and counts as a
+            failure in the estimates under "segauge".
         metrics: keys of the catalog; the usual ones if not given.
         **options: further arguments of `segauge.evaluate`, such as nsd_tolerance, trust_array, policy or cache.
 
@@ -87,7 +94,8 @@ def compute_metrics_on_folder(
     keys = _keys(regions_or_labels)
     if output_file is not None and not os.fspath(output_file).endswith(".json"):
         raise InvalidInput(f"output_file: expected a name that ends with .json, got {os.fspath(output_file)!r}.")
-    pairs = _pairs(Path(folder_ref), Path(folder_pred), file_ending, chill=chill)
+    every = _pairs(Path(folder_ref), Path(folder_pred), file_ending, chill=chill)
+    pairs = [pair for pair in every if count_missing or pair.pred is not None]
     jobs = num_processes or min(os.cpu_count() or 1, len(pairs))
     result = evaluate(
         _cases(pairs, file_ending, image_reader_writer),
@@ -100,10 +108,11 @@ def compute_metrics_on_folder(
         **options,
     )
     _say_what_failed(result)
+    ours = {**_estimates(result), "references_without_prediction": [p.case_id for p in every if p.pred is None]}
     if output_file is not None:
-        content = {**summary_of(result.table, _as_text(keys), pairs, result.counts), "segauge": _estimates(result)}
+        content = {**summary_of(result.table, _as_text(keys), pairs, result.counts), "segauge": ours}
         write_whole(output_file, json.dumps(content, indent=4, sort_keys=True) + "\n")
-    return {**summary_of(result.table, keys, pairs, result.counts), "segauge": _estimates(result)}
+    return {**summary_of(result.table, keys, pairs, result.counts), "segauge": ours}
 
 
 def _keys(regions_or_labels: Sequence[LabelOrRegion]) -> dict[str, Key]:
@@ -142,7 +151,7 @@ def _pairs(folder_ref: Path, folder_pred: Path, ending: str, *, chill: bool) -> 
     if missing and not chill:
         raise InvalidInput(
             f"{folder_pred}: has no {missing[0]}{ending} ({len(missing)} of {len(references)} are missing). "
-            "With chill=True they are listed and counted as failures instead."
+            "With chill=True they are listed instead, with count_missing=True counted as failures."
         )
     return [Pair(case, predictions.get(case), path) for case, path in sorted(references.items())]
 
