@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from functools import cache
 
 import pytest
@@ -112,3 +113,13 @@ def test_versions_are_those_that_were_measured():
 def test_pictures_are_small():
     for path in (PROJECT / "docs" / "images").glob("*.png"):
         assert path.stat().st_size <= 150_000, path.name
+
+
+def test_the_architecture_names_every_room():
+    contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = [layer for contract in contracts if contract["type"] == "layers" for layer in contract["layers"]]
+    rooms = {room for layer in layers for room in re.findall(r"\w+", layer)}
+    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert not rooms - set(re.findall(r"`(\w+)`", page))
