@@ -5,12 +5,15 @@ BIN := $(VENV)/bin
 JOBS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow long clean
+.PHONY: help demo test lint types layers fast slow long clean docs images bench
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
 	@echo "make long   what \`make test\` leaves out: the same checks on more data"
+	@echo "make docs   build the documentation site into build/docs; warnings are errors"
+	@echo "make images make the pictures of README and docs again (needs chromium)"
+	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
 	@echo "make clean  remove the environment and what the builds left"
 
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
@@ -47,6 +50,16 @@ slow: $(VENV)/.installed
 
 long: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS) -m long
+
+docs: $(VENV)/.installed
+	$(BIN)/python -m sphinx --builder html --fail-on-warning --fresh-env --quiet docs build/docs
+	@echo "Open build/docs/index.html."
+
+images: $(VENV)/.installed
+	$(BIN)/python docs/images/make_images.py
+
+bench: $(VENV)/.installed
+	$(BIN)/python -m benchmarks.publish $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -19,6 +19,7 @@ from segauge.metrics.conventions import Convention, check_convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, nsd_curve
+from segauge.notebook import NotebookTable, Shown
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 Labels = tuple[int, ...]
@@ -26,7 +27,7 @@ Structures = Labeling | Mapping[str, int | Iterable[int]] | Iterable[int]
 
 
 @dataclass(frozen=True, eq=False)
-class Measurement:
+class Measurement(NotebookTable):
     """The scores of one pair, and the tolerance curves that came with them.
 
     `measurement["liver", "hd95"]` is a Score: a value, or the status that says why there is none.
@@ -46,6 +47,10 @@ class Measurement:
             raise UnknownStructure(f"No structure {structure!r}; there are {', '.join(self.table.structures)}.")
         status: Status = self.table.status[0, self.table.structures.index(structure)]
         return status
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        return self.table.shown()
 
     def __str__(self) -> str:
         return str(self.table)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
+from segauge.notebook import NotebookTable, Shown
 
 
 class Status(StrEnum):
@@ -41,6 +42,9 @@ class Status(StrEnum):
             return cls.PRESENT if in_pred else cls.MISSED
         return cls.SPURIOUS if in_pred else cls.ABSENT
 
+
+#: Statuses of a whole case, as opposed to those of a structure that was measured.
+CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
 
 Direction = Literal["higher", "lower", "none"]
 
@@ -89,7 +93,7 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False)
-class ScoreTable:
+class ScoreTable(NotebookTable):
     """Scores of several cases, structures and metrics; every cell has a value or a reason.
 
     `values[case, structure, metric]` is NaN where there is no number; `status[case, structure]` then says why, and
@@ -199,6 +203,12 @@ class ScoreTable:
                     "reason": self.reasons.get((case, structure), ""),
                     **dict(zip(self.metrics, cells, strict=True)),
                 }
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        columns = ("case", "structure", "status", *self.metrics)
+        counted = f"{len(self.cases)} cases, {len(self.structures)} structures"
+        return Shown(counted, columns, [[row[name] for name in columns] for row in self.rows()])
 
     def __len__(self) -> int:
         return len(self.cases)

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+import segauge
 from segauge.cli import COMMANDS, main
 from segauge.io.tables import write_scores
 from segauge.scores import ScoreTable, Status
@@ -123,6 +124,23 @@ def test_diff_fails_on_new_failures_and_names_them(capsys, tmp_path):
     assert "1: c07" in out
     assert json.loads((tmp_path / "d.json").read_text())["changes"][0]["recovered"] == ["c03"]
     assert run(capsys, *arguments, "--allowed-failures", 1)[0] == 0
+
+
+def test_diff_takes_what_eval_writes_and_judges_no_measurement(capsys, tmp_path):
+    """`eval` measures volumes by default: they change, and that is neither better nor worse."""
+    gt = np.zeros((12, 12, 12), dtype=np.uint8)
+    gt[3:9, 3:9, 3:9] = 1
+    cases = [segauge.Case(f"c{i}", np.roll(gt, i % 2, axis=0), gt) for i in range(3)]
+    path = segauge.evaluate(cases).to_json(tmp_path / "scores.json")
+    code, out, _ = run(capsys, "diff", path, path, "--n-resamples", 200)
+    assert code == 0
+    judged, _, said = out.partition("note:")
+    assert "dice" in judged
+    assert "volume" not in judged
+    assert "pred_volume" in said
+    code, _, err = run(capsys, "diff", path, path, "--metric", "pred_volume")
+    assert code == 1
+    assert "no value is better than another" in err
 
 
 def test_diff_counts_a_case_that_vanished_as_a_failure(capsys, tmp_path):

@@ -328,7 +328,7 @@ def test_json_is_strict_complete_and_read_back(tmp_path):
 def test_to_pandas(monkeypatch):
     result = evaluate([Case("a", box(), box())], metrics=["dice"])
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtra, match="pip install pandas"):
+    with pytest.raises(MissingExtra, match=r"segauge\[pandas\]"):
         result.to_pandas()
     monkeypatch.undo()
     pd = pytest.importorskip("pandas")

@@ -46,7 +46,7 @@ def test_heads_are_resampled_by_person(shared, monkeypatch):
 
 @pytest.mark.parametrize("group", [registry.DATASETS, registry.MODELS])
 def test_the_manual_knows_what_is_on_offer(group):
-    manual = (PROJECT / "docs" / "datasets-and-models.md").read_text()
+    manual = (PROJECT / "docs" / "reference" / "datasets-and-models.md").read_text()
     named = set(re.findall(r"`([\w-]+)`", "\n".join(line for line in manual.splitlines() if line.startswith("| `"))))
     own = {name for name, offer in registry.offers(group).items() if offer.package == "segauge"}
     assert own <= named

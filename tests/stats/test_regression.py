@@ -94,3 +94,15 @@ def test_what_only_one_side_has_is_told():
 
 def test_result_is_strict_json():
     json.dumps(changes(table(EASY, missed=range(30)), table(EASY))[0].to_dict(), allow_nan=False)
+
+
+def test_volumes_are_not_compared_and_that_is_said():
+    values = np.stack([EASY, 40 * EASY], axis=-1)[:, None, :]
+    status = np.array([[Status.PRESENT]] * len(CASES), dtype=object)
+    with_volume = ScoreTable(CASES, ("liver",), ("dice", "pred_volume"), values, status)
+    found, rows = changes(with_volume, with_volume)
+    assert set(rows) == {"dice"}
+    assert "no value of these is better than another: pred_volume" in found.notes[-1]
+    only = ScoreTable(CASES, ("liver",), ("pred_volume",), values[:, :, 1:], status)
+    with pytest.raises(InvalidInput, match="but for pred_volume"):
+        difference(only, only)

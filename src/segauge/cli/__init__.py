@@ -25,10 +25,11 @@ COMMANDS: dict[str, str] = {
     "diff": "compare two evaluations of the same cases; fails on a regression",
     "groups": "estimates per group of cases, gaps between groups, the worst group",
     "plan": "how many cases separate two models, or make an interval narrow enough",
+    "grand-challenge": "make an evaluation container for a challenge on grand-challenge.org",
     "import": "read result files of any known tool, audit them, write one score file",
 }
 #: Where a command cannot be the name of a module.
-_MODULES = {"import": "import_scores"}
+_MODULES = {"import": "import_scores", "grand-challenge": "grand_challenge"}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ from segauge.errors import InvalidInput
 from segauge.io.tables import ImportedScores
 from segauge.scores import ScoreTable
 from segauge.stats.regression import Change, Difference, difference
+from segauge.stats.scales import is_measurement
 
 #: Exit code of a regression.
 REGRESSION = 6
@@ -41,7 +42,8 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and say by the exit code whether anything got worse."""
     before, after = (_one_table(read_sources([source], args), source, args) for source in (args.before, args.after))
-    metrics = [metric for metric in before.metrics if metric in after.metrics]
+    told = args.higher_is_better is not None
+    metrics = [metric for metric in before.metrics if metric in after.metrics and (told or not is_measurement(metric))]
     found = difference(
         before,
         after,

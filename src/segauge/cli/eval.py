@@ -227,7 +227,7 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
         return args.structures
     wanted = [part.strip() for part in args.structures.split(",") if part.strip()]
     if any("=" in part for part in wanted):
-        return _named_structures(wanted)
+        return named_structures(wanted)
     if not isinstance(declared, Labeling):
         return [int(part) if part.lstrip("-").isdigit() else part for part in wanted]
     chosen: dict[str, tuple[int, ...]] = {}
@@ -239,7 +239,7 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
     return Labeling(chosen, declared.ignore)
 
 
-def _named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
+def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
     """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
     named: dict[str, tuple[int | str, ...]] = {}
     for part in wanted:

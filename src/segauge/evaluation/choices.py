@@ -21,9 +21,10 @@ def spec_of(
     label: int | None = None,
     ignore: int | None = None,
     pred_structures: Mapping[str, Labels] | Labeling | None = None,
+    allow_absent: bool = False,
 ) -> StructureSpec:
     """Return what the arguments of `evaluate` ask for."""
-    asked = _asked(structures, label, ignore)
+    asked = replace(_asked(structures, label, ignore), may_be_absent=allow_absent)
     if pred_structures is None:
         return asked
     given = pred_structures.structures if isinstance(pred_structures, Labeling) else pred_structures

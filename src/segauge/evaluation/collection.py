@@ -62,7 +62,7 @@ def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple
     if options.spec.mode == "foreground":
         return ("foreground",), []
     if options.spec.mode == "named":
-        absent = [name for name in options.spec.parts if name not in in_gt]
+        absent = [name for name in options.spec.parts if name not in in_gt and not options.spec.may_be_absent]
         if absent and read:
             raise InvalidInput(_no_such(absent, in_gt, len(read)))
         return tuple(options.spec.parts), []

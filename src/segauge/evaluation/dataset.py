@@ -57,6 +57,7 @@ def evaluate(
     seed: int = 0,
     structures: StructureChoice | None = None,
     pred_structures: Mapping[str, Labels] | Labeling | None = None,
+    allow_absent: bool = False,
     metrics: str | Iterable[str] | None = None,
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
@@ -97,6 +98,7 @@ def evaluate(
         structures: names, label values, `{"kidneys": [1, 2]}`, a Labeling, the path of a dataset.json or YAML file, or
             "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error.
         pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
+        allow_absent: take a named structure that occurs in no ground truth for absent everywhere, instead of refusing.
         metrics: keys of the catalog; the usual ones if not given.
         surface: "marching-cubes", "voxel" or "subvoxel" (see compute_surface_distances).
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
@@ -124,7 +126,9 @@ def evaluate(
 
     """
     options = ScoringOptions(
-        spec_of(structures, label=label, ignore=ignore, pred_structures=pred_structures),
+        spec_of(
+            structures, label=label, ignore=ignore, pred_structures=pred_structures, allow_absent=allow_absent
+        ),
         _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, convention, detection_iou,
         segment_number, resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
         allow_nonuniform,

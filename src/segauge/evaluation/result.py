@@ -12,22 +12,20 @@ from typing import TYPE_CHECKING, Any
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, write_whole
-from segauge.scores import MetricInfo, ScoreTable, Status
+from segauge.scores import CASE_FAILURES, MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
 from segauge.stats.scales import Scale
 
 if TYPE_CHECKING:
     import pandas as pd
+    import polars as pl
 
 #: Written into every result file.
 SCHEMA = "segauge-evaluation/1"
 META_PREFIX = "meta."
 #: A metadata field with more values than this is not a grouping; `by_subgroup` still takes it.
 MOST_GROUPS = 30
-
-#: Statuses of a whole case, as opposed to those of a structure that was measured.
-CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,12 +162,25 @@ class EvaluationResult(Outlook):
         return write_whole(path, csv_text(header, ([row.get(key) for key in header] for row in rows)))
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the rows as a data frame."""
+        """Return the rows as a data frame of pandas; `segauge.read_scores` takes it back."""
         try:
             import pandas as pd
         except ImportError as error:
-            raise MissingExtra("to_pandas needs pandas: install it with `pip install pandas`.") from error
+            raise MissingExtra("to_pandas needs pandas: install it with `pip install 'segauge[pandas]'`.") from error
         return pd.DataFrame(self.rows)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the rows as a data frame of polars; `segauge.read_scores` takes it back."""
+        try:
+            import polars as pl
+        except ImportError as error:
+            raise MissingExtra("to_polars needs polars: install it with `pip install 'segauge[polars]'`.") from error
+        return pl.DataFrame(
+            [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
+            schema_overrides=dict.fromkeys(self.table.metrics, pl.Float64),
+            infer_schema_length=None,
+            strict=False,
+        )
 
     def __str__(self) -> str:
         failed = len(self.failures)

@@ -95,6 +95,7 @@ class ScoringOptions:
         return {
             "structures": self.spec.mode if self.spec.mode != "named" else _listed(self.spec.parts),
             **({} if self.spec.pred_parts is None else {"pred_structures": _listed(self.spec.pred_parts)}),
+            **({"allow_absent": True} if self.spec.may_be_absent else {}),
             "ignore": self.spec.ignore,
             "metrics": list(self.metrics),
             "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,

@@ -16,13 +16,15 @@ class StructureSpec:
 
     mode "foreground": every non-zero voxel is one structure; "all": every label that occurs in a ground truth;
     "named": `parts`, per structure the label values or the names (as the files have them) that make it up, and
-    `pred_parts`, the same for predictions that number their labels otherwise.
+    `pred_parts`, the same for predictions that number their labels otherwise. With `may_be_absent`, a structure that
+    occurs in no ground truth is not a mistake.
     """
 
     mode: Literal["foreground", "all", "named"]
     parts: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
     ignore: int | None = None
     pred_parts: Mapping[str, tuple[int | str, ...]] | None = None
+    may_be_absent: bool = False
 
 
 @dataclass(frozen=True)

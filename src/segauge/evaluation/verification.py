@@ -19,6 +19,7 @@ from segauge.evaluation.scoring import ScoringOptions
 from segauge.evaluation.structures import StructureSpec
 from segauge.io.tables.json_files import load_json
 from segauge.metrics.catalog import resolve_metrics
+from segauge.notebook import NotebookTable, Shown
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.missing import MissingPolicy
 
@@ -50,7 +51,7 @@ class Discrepancy:
 
 
 @dataclass(frozen=True)
-class Verification:
+class Verification(NotebookTable):
     """What was compared, and every number that differs."""
 
     source: str
@@ -62,6 +63,14 @@ class Verification:
     def is_confirmed(self) -> bool:
         """True where nothing differs."""
         return not self.discrepancies
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        again = "computed again, from the images" if self.remeasured else "computed again from the rows"
+        said = f"{self.source}: {self.n_compared} numbers {again}, {len(self.discrepancies)} differ"
+        return Shown(
+            said, ("where", "the file says", "comes out"), [(d.where, d.stated, d.found) for d in self.discrepancies]
+        )
 
 
 def verify(

@@ -35,7 +35,8 @@ def run_on_dask(
 
 def _connected(distributed: Any, executor: Any, jobs: int | None) -> Any:
     if executor == "dask":
-        cluster = distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
+        # Any free port: the usual one may be taken by another run, which dask would warn of.
+        cluster = distributed.LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=":0")
         return distributed.Client(cluster)
     if not isinstance(executor, str):
         raise InvalidInput(f"executor: expected a name, an address or a dask client, got {type(executor).__name__}.")

@@ -19,6 +19,7 @@ from segauge.geometry.masks import PackedMask
 from segauge.grid import normalize_spacing
 from segauge.labelmap import as_mask_array, check_same_shape
 from segauge.metrics.matching import Assignment, DetectionRules, LesionMatching, MatchRule, match_lesions
+from segauge.notebook import NotebookTable, Shown
 
 #: Borders between lesion sizes in ml (a ball of 0.1 ml is 6 mm across, of 1 ml 12 mm, of 10 ml 27 mm).
 SIZE_EDGES_ML = (0.1, 1.0, 10.0)
@@ -64,7 +65,7 @@ class SizeBin:
 
 
 @dataclass(frozen=True)
-class DetectionScores:
+class DetectionScores(NotebookTable):
     """How many lesions were found (tp), invented (fp) and missed (fn), and which.
 
     tp and fn count ground-truth lesions, fp counts predicted lesions. Two results are equal if their counts are.
@@ -75,6 +76,11 @@ class DetectionScores:
     fn: int
     matching: LesionMatching | None = field(default=None, repr=False, compare=False)
     voxel_volume_mm3: float | None = field(default=None, repr=False, compare=False)
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        header = ("found", "invented", "missed", "precision", "recall", "F1")
+        return Shown("", header, [(self.tp, self.fp, self.fn, self.precision, self.recall, self.f1)])
 
     @property
     def precision(self) -> float:

@@ -30,6 +30,7 @@ from segauge.geometry.components import (
 from segauge.geometry.masks import PackedMask
 from segauge.grid import normalize_spacing
 from segauge.labelmap import as_mask_array, check_same_shape
+from segauge.notebook import NotebookTable, Shown
 
 Int64Array = npt.NDArray[np.int64]
 _EDGES, _CORNERS = 2, 3  # neighbours across edges (18 in 3-D) and across corners (26)
@@ -109,7 +110,7 @@ class RegionScores:
 
 
 @dataclass(frozen=True)
-class LesionwiseScores:
+class LesionwiseScores(NotebookTable):
     """Mean Dice and HD95 over the lesions of one region, with every lesion that went into them.
 
     Attributes:
@@ -129,6 +130,15 @@ class LesionwiseScores:
     fn: int
     lesions: tuple[ScoredLesion, ...]
     region: RegionScores
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        header = ("lesion", "volume (mm³)", "counts", "Dice", "HD95 (mm)")
+        rows = [(i, s.volume_mm3, s.kept, s.dice, s.hd95_mm) for i, s in enumerate(self.lesions, start=1)]
+        said = (
+            f"Dice {self.dice:.4g}, HD95 {self.hd95_mm:.4g} mm; {self.tp} found, {self.fn} missed, {self.fp} invented"
+        )
+        return Shown(said, header, rows)
 
 
 def lesionwise_scores(

@@ -6,13 +6,14 @@ The plain percentile comparison of segauge 0.2, `paired_significance()`, is in `
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
@@ -70,7 +71,7 @@ class PairResult:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class Comparison(NotebookTable):
     """All pairs of models, and the rules that made the verdicts."""
 
     pairs: tuple[PairResult, ...]
@@ -96,6 +97,12 @@ class Comparison:
     def __str__(self) -> str:
         head = f"{self.title}: {self.method}, correction {self.correction}, {100 * self.level:g} %".lstrip(": ")
         return "\n".join([head, *map(str, self.pairs)])
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        header = ("pair", "n", "difference", "low", "high", "p", "verdict")
+        rows = [(f"{p.a} - {p.b}", p.n, p.delta, p.ci_low, p.ci_high, p.p_value, p.verdict) for p in self.pairs]
+        return Shown(str(replace(self, pairs=())), header, rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""

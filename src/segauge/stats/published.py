@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput, ShapeMismatch
+from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import bootstrap_ci
 from segauge.stats.matrix import average_ranks
 from segauge.stats.resampling import Floats, index_blocks
@@ -32,7 +33,7 @@ class RankStat:
 
 
 @dataclass(frozen=True)
-class RankingResult:
+class RankingResult(NotebookTable):
     """The models, best first."""
 
     higher_is_better: bool
@@ -40,6 +41,12 @@ class RankingResult:
     n_resamples: int
     stats: tuple[RankStat, ...]
     metric: str = ""
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        rows = [(s.name, s.score, s.p_best, s.mean_rank, s.rank_ci_low, s.rank_ci_high) for s in self.stats]
+        header = ("model", "score", "won", "mean rank", "rank low", "rank high")
+        return Shown(f"{self.metric} ({self.n_cases} cases)".strip(), header, rows)
 
 
 def ranking_stability(
@@ -91,7 +98,7 @@ def _resampled_means(values: Floats, n_resamples: int, seed: int) -> Floats:
 
 
 @dataclass(frozen=True)
-class PairedComparison:
+class PairedComparison(NotebookTable):
     """Two models by the percentile bootstrap of their mean difference (segauge 0.2).
 
     `delta` is the mean of a - b; `favored` names the better one, or None if the interval holds 0.
@@ -104,6 +111,11 @@ class PairedComparison:
     ci_high: float | None
     favored: str | None
     distinguishable: bool
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        row = (f"{self.a} - {self.b}", self.delta, self.ci_low, self.ci_high, self.favored)
+        return Shown("", ("pair", "difference", "low", "high", "better"), [row])
 
 
 def paired_significance(

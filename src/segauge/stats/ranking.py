@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from segauge.errors import InvalidInput
+from segauge.notebook import NotebookTable, Shown
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     Comparison,
@@ -67,7 +68,7 @@ class Flip:
 
 
 @dataclass(frozen=True)
-class Ranking:
+class Ranking(NotebookTable):
     """Models from best to worst, and how far the order can be trusted.
 
     Attributes:
@@ -123,6 +124,12 @@ class Ranking:
             for model in self.models
         ]
         return "\n".join([f"{self.title} ({self.n_cases} cases)".strip(), *lines, self.rule])
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        rows = [(m.place, m.name, str(m.score), f"{m.rank_low}-{m.rank_high}") for m in self.models]
+        title = f"{self.title} ({self.n_cases} cases). {self.rule}".strip()
+        return Shown(title, ("place", "model", "score", "possible ranks"), rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""

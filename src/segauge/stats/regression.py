@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from segauge.errors import InvalidInput
+from segauge.notebook import NotebookTable, Shown
 from segauge.scores import ScoreTable
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import CasePolicy, score_matrix
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.multiplicity import holm
-from segauge.stats.scales import Scale, scale_of
+from segauge.stats.scales import Scale, is_measurement, scale_of
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Difference:
+class Difference(NotebookTable):
     """All changes, and whether any of them is a regression."""
 
     changes: tuple[Change, ...]
@@ -63,6 +64,27 @@ class Difference:
             for change in self.changes
             if change.verdict == "worse" or len(change.new_failures) > self.allowed_failures
         )
+
+    def shown(self) -> Shown:
+        """Return what a notebook shows."""
+        header = ("structure", "metric", "n", "before", "after", "change", "low", "high", "verdict", "new failures")
+        rows = [
+            (
+                c.structure,
+                c.metric,
+                c.n,
+                c.before,
+                c.after,
+                c.delta,
+                c.ci_low,
+                c.ci_high,
+                c.verdict,
+                len(c.new_failures),
+            )
+            for c in self.changes
+        ]
+        worse = len(self.regressions)
+        return Shown(f"regression in {worse} of {len(rows)}" if worse else "no regression", header, rows)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""
@@ -91,6 +113,8 @@ def difference(
 ) -> Difference:
     """Compare two evaluations of the same cases, structure by structure and metric by metric.
 
+    Plain measurements, such as volumes, are left out and named in the notes, unless `scales` says which way is better.
+
     Args:
         before: scores of the version to beat.
         after: scores of the new version.
@@ -105,9 +129,12 @@ def difference(
 
     """
     structures = [name for name in before.structures if name in after.structures]
-    metrics = [name for name in before.metrics if name in after.metrics]
+    common = [name for name in before.metrics if name in after.metrics]
+    plain = [name for name in common if is_measurement(name) and name not in (scales or {})]
+    metrics = [name for name in common if name not in plain]
     if not structures or not metrics:
-        raise InvalidInput("The two tables have no structure and metric in common, so nothing to compare.")
+        besides = f" (but for {', '.join(plain)}, of which no value is better than another)" if plain else ""
+        raise InvalidInput(f"The two tables have no structure and metric in common{besides}, so nothing to compare.")
     changes = [
         _change(before, after, structure, metric, (margins or {}).get(metric), (scales or {}).get(metric), policy,
                 cases, level, n_resamples, seed)
@@ -118,6 +145,7 @@ def difference(
     final = tuple(_adjusted(change, float(p), level) for change, p in zip(changes, adjusted, strict=True))
     few = [change for change in final if change.n < FEWEST_FOR_VERDICT]
     notes = [f"{len(few)} of {len(final)} changes rest on fewer than 10 cases: no verdict"] if few else []
+    notes += [f"not compared, because no value of these is better than another: {', '.join(plain)}"] if plain else []
     for name, other in (("before", after), ("after", before)):
         mine = before if name == "before" else after
         only = sorted((set(mine.structures) - set(other.structures)) | (set(mine.metrics) - set(other.metrics)))

@@ -33,6 +33,12 @@ class Scale:
         return self.bounds[1] if self.higher_is_better else self.bounds[0]
 
 
+def is_measurement(metric: str) -> bool:
+    """Return True for a metric that is known to be a plain measurement (a volume), of which none is better."""
+    info = described(metric)
+    return info is not None and info.direction == "none"
+
+
 def scale_of(metric: str) -> Scale:
     """Return the scale of a metric known by name; an unknown one, or one that is no score, is refused."""
     info = described(metric)

@@ -7,6 +7,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.io.layouts import find_pairs
+from segauge.io.layouts.grand_challenge import find as find_jobs
 
 
 def touch(root, *names):
@@ -172,6 +173,17 @@ def test_grand_challenge_jobs(tmp_path):
     found = grand_challenge(tmp_path, [job("p1", "b.mha"), job("p2", "a.mha", status="Failed")])
     assert ids(found) == {"a": None, "b": "x.mha"}
     assert found.warnings[:2] == ("the job for 'a' has the status 'Failed'", "the job for 'a' left no segmentation")
+
+
+def test_grand_challenge_sockets_and_the_one_that_counts(tmp_path):
+    first = job("p1", "a.mha")
+    first["outputs"] = [{"socket": entry["interface"]} for entry in first["outputs"]]
+    assert ids(grand_challenge(tmp_path, [first])) == {"a": "x.mha", "b": None}
+    first["outputs"].append({"socket": {**first["outputs"][0]["socket"], "slug": "heat", "relative_path": "heat"}})
+    with pytest.raises(InvalidInput, match=r"several output images \(seg, heat\)"):
+        grand_challenge(tmp_path, [first])
+    found = find_jobs(tmp_path / "input", tmp_path / "truth", socket="seg")
+    assert ids(found) == {"a": "x.mha", "b": None}
 
 
 @pytest.mark.parametrize(

@@ -14,6 +14,7 @@ from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
 from segauge.io.tables.json_files import load_json
+from segauge.scores import CASE_FAILURES, Status
 
 
 def recognises(pred: Path, gt: Path) -> bool:
@@ -21,8 +22,11 @@ def recognises(pred: Path, gt: Path) -> bool:
     return gt.is_dir() and _list_file(pred).is_file()
 
 
-def find(pred: Path, gt: Path) -> Pairing:
-    """Pair each job's output image with the ground truth that is called like its input image."""
+def find(pred: Path, gt: Path, *, socket: str | None = None) -> Pairing:
+    """Pair each job's output image with the ground truth that is called like its input image.
+
+    `socket` is the slug of the output that counts, where jobs have several output images.
+    """
     listed = _list_file(pred)
     jobs = load_json(listed)
     if not isinstance(jobs, list):
@@ -33,7 +37,7 @@ def find(pred: Path, gt: Path) -> Pairing:
     for number, job in enumerate(jobs):
         try:
             case = _case(job, gts)
-            path = _output(job, listed.parent)
+            path = _output(job, listed.parent, socket)
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInput(
                 f"{listed}: job {number} is not built as Grand Challenge builds it: {error!r}."
@@ -60,13 +64,21 @@ def _case(job: Mapping[str, Any], gts: Mapping[str, Path]) -> str:
     return next((stem for stem in stems if stem in gts), stems[0])
 
 
-def _output(job: Mapping[str, Any], root: Path) -> Path | None:
+def _output(job: Mapping[str, Any], root: Path, socket: str | None) -> Path | None:
     """Return the one segmentation that a job wrote, None if it wrote none."""
-    images = [entry["interface"] for entry in job["outputs"] if entry["interface"].get("super_kind") == "Image"]
-    chosen = [face for face in images if face.get("kind") == "Segmentation"] or images
+    # Of old, sockets were called interfaces; Grand Challenge writes both.
+    sockets = [entry["socket"] if "socket" in entry else entry["interface"] for entry in job["outputs"]]
+    if socket is not None:
+        chosen = [face for face in sockets if face["slug"] == socket]
+    else:
+        images = [face for face in sockets if face.get("super_kind") == "Image"]
+        chosen = [face for face in images if face.get("kind") == "Segmentation"] or images
     if len(chosen) > 1:
         slugs = ", ".join(str(face["slug"]) for face in chosen)
-        raise InvalidInput(f"A job has several output images ({slugs}): leave one of them in predictions.json.")
+        raise InvalidInput(
+            f"A job has several output images ({slugs}): name the one that counts (output_socket), "
+            "or leave only that in predictions.json."
+        )
     if not chosen:
         return None
     folder = (root / str(job["pk"]) / "output" / str(chosen[0]["relative_path"])).resolve()
@@ -86,12 +98,22 @@ def write_metrics(path: str | os.PathLike[str], result: Mapping[str, Any]) -> Pa
         cases.setdefault(row["case_id"], {})[row["structure"]] = scores
     content = {
         "results": [{"case": case, "structures": structures} for case, structures in cases.items()],
-        "aggregates": {**_values(result["summary"]), "structures": result["structures"]},
+        "aggregates": {
+            **_values(result["summary"]),
+            "cases": result["n_cases"],
+            "failed_cases": sum(_is_failed(structures) for structures in cases.values()),
+            "structures": result["structures"],
+        },
         "protocol": result["protocol"],
     }
     return write_whole(path, json.dumps(content, indent=1, allow_nan=False) + "\n")
 
 
+def _is_failed(structures: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Return whether a case was not measured at all: nothing to read, to compare, or in time."""
+    return any(Status(scores["status"]) in CASE_FAILURES for scores in structures.values())
+
+
 def _values(summary: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return each metric's mean as a plain number, as leaderboards read it."""
-    return {key: estimate["value"] for key, estimate in summary.items()}
+    """Return each metric's mean as a plain number, as leaderboards read it: by a path in which points part the keys."""
+    return {key.replace(".", "_"): estimate["value"] for key, estimate in summary.items()}

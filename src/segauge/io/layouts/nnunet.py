@@ -18,6 +18,8 @@ from segauge.io.tables.json_files import load_json
 from segauge.scores import ScoreTable
 
 Counts = tuple[int, int, int, int]
+#: How nnU-Net calls a structure: by its label or region, as text in a file.
+Key = str | int | tuple[int, ...]
 
 
 def recognises(pred: Path, gt: Path) -> bool:
@@ -102,12 +104,21 @@ def write_summary(
     pairs: Iterable[Pair],
     counts: Mapping[tuple[str, str], Counts],
 ) -> Path:
-    """Write nnU-Net's summary.json with all our metrics beside its own.
+    """Write nnU-Net's summary.json with all our metrics beside its own, as `summary_of` gives it."""
+    keys = {name: str(values[0]) if len(values) == 1 else str(tuple(values)) for name, values in labels.items()}
+    content = summary_of(table, keys, pairs, counts)
+    return write_whole(path, json.dumps(content, indent=4, sort_keys=True) + "\n")
 
-    Keys, means and the literal NaN are nnU-Net's: means are over the cases that have a prediction and a number. Cases
+
+def summary_of(
+    table: ScoreTable, keys: Mapping[str, Key], pairs: Iterable[Pair], counts: Mapping[tuple[str, str], Counts]
+) -> dict[str, Any]:
+    """Return the content of nnU-Net's summary.json; `keys` says under which key each structure stands.
+
+    Keys, means and NaN are nnU-Net's: Dice and IoU of a structure that is in neither mask are NaN, its means are over
+    the cases that have a prediction and a number, and the foreground mean is NaN where a structure has no mean. Cases
     that could not be measured stand under "not_measured", which nnU-Net does not know and does not look at.
     """
-    keys = {name: str(values[0]) if len(values) == 1 else str(tuple(values)) for name, values in labels.items()}
     measured: list[dict[str, Any]] = []
     left_out: list[dict[str, Any]] = []
     for pair in pairs:
@@ -120,13 +131,12 @@ def write_summary(
             reason = table.reasons.get((pair.case_id, table.structures[0]), "")
             left_out.append({**files, "status": table.status[row, 0].value, "reason": reason})
     means = {key: _mean([entry["metrics"][key] for entry in measured]) for key in keys.values()}
-    content = {
-        "foreground_mean": _mean(list(means.values())),
+    return {
+        "foreground_mean": _mean_of_all(list(means.values())),
         "mean": means,
         "metric_per_case": measured,
         "not_measured": left_out,
     }
-    return write_whole(path, json.dumps(content, indent=4, sort_keys=True) + "\n")
 
 
 def _metrics(table: ScoreTable, case: str, name: str, counts: Mapping[tuple[str, str], Counts]) -> dict[str, Any]:
@@ -146,3 +156,8 @@ def _mean(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     keys = dict.fromkeys(key for row in rows for key in row)
     found = {key: [row[key] for row in rows if not math.isnan(row[key])] for key in keys}
     return {key: math.fsum(values) / len(values) if values else math.nan for key, values in found.items()}
+
+
+def _mean_of_all(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Return the mean of each number over all rows, NaN where one of them has none."""
+    return {key: math.fsum(row[key] for row in rows) / len(rows) for key in rows[0]}

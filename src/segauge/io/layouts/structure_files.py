@@ -85,7 +85,7 @@ def _load_yaml(path: Path) -> Any:
         import yaml
     except ImportError as error:
         raise MissingExtra(
-            "Reading structures from YAML needs PyYAML: install it with `pip install pyyaml`, or write JSON."
+            "Reading structures from YAML needs PyYAML: install `segauge[bench]`, or write JSON."
         ) from error
     if not path.is_file():
         raise InvalidInput(f"{path}: there is no such file.")

@@ -22,10 +22,13 @@ class TextTable:
     header: list[str]
     rows: list[list[str]]
     remarks: list[str] = field(default_factory=list)
+    #: How its rows are counted: a text has a header in its first line.
+    first_row: tuple[str, int] = ("line", 2)
 
     def where(self, row: int) -> str:
         """Return file name and line of a row."""
-        return f"{self.path.name} line {row + 2}"
+        word, first = self.first_row
+        return f"{self.path.name} {word} {row + first}"
 
     def column(self, *names: str) -> int | None:
         """Return the position of the first of these column names that the header has, ignoring case."""
@@ -63,11 +66,16 @@ def read_delimited(path: Path) -> TextTable:
             raise InvalidInput(
                 f"{path.name} line {i + 1}: expected {len(header)} cells as in the header, found {len(line)}."
             )
+    refuse_double(header, path.name)
+    return TextTable(path, header, [line for _, line in rows[1:]], remarks)
+
+
+def refuse_double(header: list[str], source: str) -> None:
+    """Raise where a column stands twice: nobody could say which of them counts."""
     named = [name for name in header if name]
     if len(set(named)) != len(named):
         twice = next(name for name in named if named.count(name) > 1)
-        raise InvalidInput(f"{path.name}: the column {twice!r} stands twice in the header.")
-    return TextTable(path, header, [line for _, line in rows[1:]], remarks)
+        raise InvalidInput(f"{source}: the column {twice!r} stands twice in the header.")
 
 
 def _decoded(data: bytes, path: Path, remarks: list[str]) -> str:

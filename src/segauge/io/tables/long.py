@@ -68,7 +68,7 @@ def cells_of(table: TextTable, names: Names) -> Reading:
         }
         value, status = with_failure(number(row[places["value"]], table.where(i)))
         if told is not None:
-            status = _told_status(row[told], table.where(i))
+            status = told_status(row[told], table.where(i))
         elif is_challenger and math.isnan(value):
             status = status or Status.PREDICTION_MISSING
         reading.cells.append(
@@ -80,7 +80,8 @@ def cells_of(table: TextTable, names: Names) -> Reading:
     return reading
 
 
-def _told_status(text: str, where: str) -> Status:
+def told_status(text: str, where: str) -> Status:
+    """Return the status that a cell names."""
     try:
         return Status(text.strip().lower())
     except ValueError:

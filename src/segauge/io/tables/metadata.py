@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from segauge.errors import InvalidInput
 from segauge.io.tables.delimited import read_delimited
+from segauge.io.tables.frames import Frame, frame_table, is_frame
 from segauge.io.tables.long import COLUMNS
 
 
-def read_metadata(path: str | Path, *, key: str | None = None) -> dict[str, dict[str, str]]:
+def read_metadata(path: str | Path | Frame, *, key: str | None = None) -> dict[str, dict[str, str]]:
     """Return the metadata of each case id, as text; an empty cell is "".
 
     Args:
-        path: delimited text with a header, any separator.
+        path: delimited text with a header, any separator; or a data frame of pandas or polars.
         key: the column with the case ids; one with a usual name (case, name, image_id ...) if left out.
 
     """
-    table = read_delimited(Path(path))
+    table = frame_table(path) if is_frame(path) else read_delimited(Path(cast("str | Path", path)))
     column = table.column(key) if key else table.column(*COLUMNS["case"])
     if column is None:
         raise InvalidInput(

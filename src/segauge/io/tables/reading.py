@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from segauge.errors import InvalidInput
 from segauge.io.tables import long, monai, nnunet, panoptica, results_json, touchstone, wide
 from segauge.io.tables.audit import Audit, Repairs, assemble
 from segauge.io.tables.cells import Cell, Names, Reading
+from segauge.io.tables.frames import Frame, frame_table, is_frame
 from segauge.metrics.catalog import described
 from segauge.scores import ScoreTable
 
@@ -48,8 +50,12 @@ class ImportedScores:
     formats: tuple[str, ...]
 
 
+#: A file, a folder, or a data frame of pandas or polars.
+Source = str | Path | Frame
+
+
 def read_scores(
-    sources: str | Path | Sequence[str | Path] | Mapping[str, str | Path],
+    sources: Source | Sequence[Source] | Mapping[str, Source],
     *,
     format: str = "auto",  # noqa: A002 - the word users know, and the command line's
     model: str | None = None,
@@ -58,10 +64,11 @@ def read_scores(
     columns: Mapping[str, str] | None = None,
     repairs: Repairs | None = None,
 ) -> ImportedScores:
-    """Read per-case scores from result files, and audit them.
+    """Read per-case scores from result files or data frames, and audit them.
 
     Args:
-        sources: a file or folder, several, or a mapping of model name to file.
+        sources: a file, a folder or a data frame (pandas, polars), several, or a mapping of model name to one. A frame
+            is wide or long, as a CSV file may be; that of `EvaluationResult.to_pandas` comes back as it was.
         format: a key of `FORMATS`, or "auto" to recognise it.
         model: name of the model, where the file does not say.
         metric: name of the metric, where the file does not say.
@@ -74,12 +81,11 @@ def read_scores(
     cells: list[Cell] = []
     remarks: list[str] = []
     formats = []
-    for name, path in named:
-        found = _format_of(path, format)
-        reading = found.read(path, Names(name, metric, structure, dict(columns or {})))
+    for name, source in named:
+        key, reading = _read(source, format, Names(name, metric, structure, dict(columns or {})))
         cells += reading.cells
         remarks += reading.remarks
-        formats.append(found.key)
+        formats.append(key)
     known = {metric: described(metric) for metric in {cell.metric for cell in cells}}
     # A value outside of the bounds of a metric that is known is a mistake in the file.
     bounds = {metric: info.bounds for metric, info in known.items() if info is not None}
@@ -88,13 +94,22 @@ def read_scores(
 
 
 def _named_sources(
-    sources: str | Path | Sequence[str | Path] | Mapping[str, str | Path], model: str | None
-) -> list[tuple[str | None, Path]]:
+    sources: Source | Sequence[Source] | Mapping[str, Source], model: str | None
+) -> list[tuple[str | None, Source]]:
     if isinstance(sources, Mapping):
-        return [(name, Path(path)) for name, path in sources.items()]
-    if isinstance(sources, (str, Path)):
-        return [(model, Path(sources))]
-    return [(model, Path(path)) for path in sources]
+        return list(sources.items())
+    if isinstance(sources, (str, Path)) or is_frame(sources):
+        return [(model, sources)]
+    return [(model, source) for source in cast("Sequence[Source]", sources)]
+
+
+def _read(source: Source, key: str, names: Names) -> tuple[str, Reading]:
+    """Return the key of the format, and what was read."""
+    if is_frame(source):
+        return "data frame", wide.cells_of_table(frame_table(source), names)
+    path = Path(cast("str | Path", source))
+    found = _format_of(path, key)
+    return found.key, found.read(path, names)
 
 
 def _format_of(path: Path, key: str) -> TableFormat:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, MissingExtra
 from segauge.io.tables.cells import Cell, Names, Reading, metric_key, number, with_failure
 from segauge.io.tables.delimited import MAX_BYTES, TextTable, read_delimited
-from segauge.io.tables.long import COLUMNS, cells_of, find_column, guessed_metric
+from segauge.io.tables.long import COLUMNS, cells_of, find_column, guessed_metric, told_status
+from segauge.metrics.catalog import described
 
 #: Columns with these names are metrics; all others are structures.
 METRICS = frozenset({"dice", "iou", "nsd", "hd", "hd95", "assd", "masd", "asd", "precision", "recall", "surface_dice"})
@@ -22,7 +23,11 @@ def recognises(path: Path) -> bool:
 
 def read(path: Path, names: Names) -> Reading:
     """Return the scores of a table; a Parquet file may be wide or long."""
-    table = read_parquet(path) if path.suffix.lower() == ".parquet" else read_delimited(path)
+    return cells_of_table(read_parquet(path) if path.suffix.lower() == ".parquet" else read_delimited(path), names)
+
+
+def cells_of_table(table: TextTable, names: Names) -> Reading:
+    """Return the scores of a table that was read already, wide or long."""
     if find_column(table, "value", names) is not None:
         return cells_of(table, names)
     return _wide_cells(table, names)
@@ -33,9 +38,10 @@ def _wide_cells(table: TextTable, names: Names) -> Reading:
     structure = find_column(table, "structure", names)
     if case is None:
         raise InvalidInput(f"{table.path.name}: no case column; name it with columns={{'case': ...}}: {table.header}.")
-    taken = {case, model, structure}
+    told = None if structure is None else table.column("status")
+    taken = {case, model, structure, told}
     scores = [j for j, name in enumerate(table.header) if j not in taken and name]
-    metrics = [j for j in scores if metric_key(table.header[j]).split("@")[0] in METRICS]
+    metrics = [j for j in scores if _is_metric(table.header[j], by_structure=structure is None)]
     reading = Reading([], list(table.remarks))
     columns = metrics or scores
     ignored = [table.header[j] for j in scores if j not in columns]
@@ -47,9 +53,17 @@ def _wide_cells(table: TextTable, names: Names) -> Reading:
         what = names.structure or "structure" if structure is None else row[structure]
         for j in columns:
             value, status = with_failure(number(row[j], f"{table.where(i)}, column {table.header[j]}"))
+            if told is not None:
+                status = told_status(row[told], table.where(i))
             named = (what, metric_key(table.header[j])) if metrics else (table.header[j], metric)
             reading.cells.append(Cell(who, row[case], *named, value, status, table.where(i)))
     return reading
+
+
+def _is_metric(name: str, *, by_structure: bool) -> bool:
+    """Return whether a column holds a metric; where columns may be structures, only a usual name is enough."""
+    key = metric_key(name)
+    return key.split("@")[0] in METRICS or (not by_structure and described(key) is not None)
 
 
 def read_parquet(path: Path) -> TextTable:
@@ -57,8 +71,8 @@ def read_parquet(path: Path) -> TextTable:
     try:
         from pyarrow import parquet
     except ImportError:
-        raise InvalidInput(
-            f"{path.name}: reading Parquet needs pyarrow (pip install pyarrow), or save it as CSV."
+        raise MissingExtra(
+            f"{path.name}: reading Parquet needs pyarrow: install `segauge[bench]`, or save it as CSV."
         ) from None
     try:
         file = parquet.ParquetFile(path)

@@ -1,0 +1,103 @@
+"""The accuracy run in small tables: all metrics, HD95 by shape and by spacing, and the comparison of the README."""
+
+from __future__ import annotations
+
+import re
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.accuracy.surfaces import COLUMNS, OURS, Answer
+from benchmarks.tables import MISSING, markdown_table, three_digits
+
+_HD95 = "HD95, mm"
+_HERE = Path(__file__).resolve().parent
+
+#: The packages of the README's table, by the name of the tool that called them.
+_PACKAGES: Mapping[str, str] = {
+    "segauge": "segauge",
+    "surface-distance": "surface-distance",
+    "monai": "MONAI",
+    "medpy": "MedPy",
+    "panoptica": "panoptica",
+    "seg-metrics": "seg-metrics",
+}
+_TO_ROUNDING = "[to rounding](tests/metrics/test_conventions.py#test_answers_of_the_tools_themselves)"
+_MESHMETRICS = (
+    "[within 3 % or a tenth of a voxel](tests/shared/test_oracles.py#test_voxel_faces_agree_with_meshmetrics)"
+)
+#: What shows that `--convention` gives a package's numbers.
+_CONVENTIONS = {"surface-distance": _TO_ROUNDING, "monai": _TO_ROUNDING, "medpy": _TO_ROUNDING}
+
+
+def summarise(answers: Sequence[Answer]) -> str:
+    """Return the tables as Markdown."""
+    pairs = len({(answer.shape, answer.spacing, tuple(answer.truth.items())) for answer in answers})
+    parts = [
+        f"Mean absolute error over {pairs} pairs of masks; in brackets its ratio to that of `{OURS[0]}` (above 1: "
+        "further from the truth than we). Each tool is held against the definition it implements: a pooled HD95 "
+        "against the pooled truth, a MASD against MASD. The truth is that of the solids, so what voxels cannot show is "
+        "part of everybody's error.",
+        _by_metric(answers),
+        f"{_HD95} by shape:",
+        _by(answers, lambda answer: answer.shape),
+        f"{_HD95} by voxel edges in mm:",
+        _by(answers, lambda answer: " x ".join(f"{edge:g}" for edge in answer.spacing)),
+    ]
+    failures = dict.fromkeys(f"- {answer.tool}: {answer.error}" for answer in answers if answer.error)
+    return "\n\n".join([*parts, *(["Failed:\n\n" + "\n".join(failures)] if failures else [])])
+
+
+def compare(answers: Sequence[Answer]) -> str:
+    """Return the table of the README: the error of each package over all pairs, and what backs its convention."""
+    header = ["package", *COLUMNS, "its numbers by `--convention`"]
+    rows = []
+    for tool, package in _PACKAGES.items():
+        own = [answer for answer in answers if answer.tool == tool]
+        errors = [_error(own, column) for column in COLUMNS]
+        cells = [MISSING if error is None else f"{error:.3f}" for error in errors]
+        rows.append([f"{package} {_pin(tool)}".strip(), *cells, _CONVENTIONS.get(tool, "")])
+    rows.append(["MeshMetrics 0.2.1", *("" for _ in COLUMNS), _MESHMETRICS])
+    lines = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _pin(tool: str) -> str:
+    """Return the version of a package that the benchmark installs; none for our own."""
+    pins = "\n".join(path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("requirements-*.txt")))
+    found = re.search(rf"^{re.escape(tool)}==(\S+)", pins, flags=re.MULTILINE | re.IGNORECASE)
+    return found[1] if found and tool != OURS[0] else ""
+
+
+def _tools(answers: Sequence[Answer]) -> list[str]:
+    return list(dict.fromkeys(answer.tool for answer in answers))
+
+
+def _error(answers: Sequence[Answer], column: str) -> float | None:
+    errors = [error for answer in answers for error in answer.errors(column)]
+    return statistics.fmean(errors) if errors else None
+
+
+def _cell(error: float | None, ours: float | None) -> str:
+    if error is None:
+        return MISSING
+    return f"{error:.3f}" if not ours else f"{error:.3f} ({three_digits(error / ours)})"
+
+
+def _by_metric(answers: Sequence[Answer]) -> str:
+    of = {tool: [answer for answer in answers if answer.tool == tool] for tool in _tools(answers)}
+    rows = [
+        [tool, *(_cell(_error(own, column), _error(of.get(OURS[0], []), column)) for column in COLUMNS)]
+        for tool, own in of.items()
+    ]
+    return markdown_table(["tool", *COLUMNS], rows)
+
+
+def _by(answers: Sequence[Answer], group: Callable[[Answer], str]) -> str:
+    groups = list(dict.fromkeys(map(group, answers)))
+    rows = []
+    for tool in _tools(answers):
+        own = [answer for answer in answers if answer.tool == tool]
+        errors = [_error([answer for answer in own if group(answer) == name], _HD95) for name in groups]
+        rows.append([tool, *(MISSING if error is None else f"{error:.3f}" for error in errors)])
+    return markdown_table(["tool", *groups], rows)

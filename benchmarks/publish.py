@@ -1,0 +1,213 @@
+"""Runs the benchmarks and rewrites docs/benchmarks.md, and the comparison in README.md: `make bench`.
+
+    python -m benchmarks.publish [--parts speed,scale,accuracy,coverage] [--quick] [--any-load] [--out FILE]
+
+Each part of the page stands between two marks, `<!-- begin: PART -->` and `<!-- end: PART -->`; only what was measured
+is replaced, with the command that made it and the machine it ran on. Times are not taken on a busy machine: where
+others keep more than 2 processors busy, the parts on speed and scale stay as they are, and the exit code is 3.
+`--quick` tries everything out on little data, and writes to build/ instead of docs/.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.accuracy.surfaces import Answer
+from benchmarks.accuracy_summary import compare, summarise
+from benchmarks.machine import describe_machine
+
+PROJECT = Path(__file__).resolve().parents[1]
+PAGE = PROJECT / "docs" / "benchmarks.md"
+README = PROJECT / "README.md"
+QUICK_PAGE = PROJECT / "build" / "benchmarks-quick.md"
+
+#: Processors that others keep busy (load of the last minute), above which times are not published.
+MOST_LOAD = 2.0
+#: Parts that take times.
+TIMED = frozenset({"speed", "scale"})
+#: Exit code where a part was left as it is.
+LEFT_OUT = 3
+
+
+@dataclass(frozen=True)
+class Run:
+    """One program of a part.
+
+    Attributes:
+        title: heading of its section.
+        full: arguments after `python`; `{out}` is a file that it writes and its section is made from.
+        quick: those of a quick try.
+        show: makes the section of what it printed and of that file.
+        compare: makes the README's table of that file, if it is the one that has it.
+        accepted: exit codes with which it has done its work; 1 may say, as its text does, that a promise was not kept.
+
+    """
+
+    title: str
+    full: tuple[str, ...]
+    quick: tuple[str, ...]
+    show: Callable[[str, Path], str]
+    compare: Callable[[Path], str] | None = None
+    accepted: tuple[int, ...] = (0,)
+
+    def arguments(self, *, quick: bool) -> list[str]:
+        """Return what follows `python`."""
+        return list(self.quick if quick else self.full)
+
+
+def _as_text(printed: str, out: Path) -> str:
+    """Return what a program printed, as it is."""
+    del out
+    return f"```text\n{printed.strip()}\n```"
+
+
+def _as_markdown(printed: str, out: Path) -> str:
+    """Return the Markdown that a program printed, without its title and with its headings two levels down."""
+    del out
+    text = re.sub(r"\A\s*# .*\n", "", printed)
+    return re.sub(r"^(#+) ", r"##\1 ", text, flags=re.MULTILINE).strip()
+
+
+def _as_summary(printed: str, out: Path) -> str:
+    """Return the errors of all tools over all pairs, in three tables."""
+    del printed
+    return summarise(_answers(out))
+
+
+def _comparison(out: Path) -> str:
+    """Return the table of the README."""
+    return compare(_answers(out))
+
+
+def _answers(out: Path) -> list[Answer]:
+    content = json.loads(out.read_text(encoding="utf-8"))
+    return [Answer(**{**answer, "spacing": tuple(answer["spacing"])}) for answer in content]
+
+
+_SURFACES = ("-m", "benchmarks.accuracy.surfaces")
+_SPEED = ("-m", "benchmarks.speed.measure")
+_FOLDER = ("-m", "benchmarks.speed.folder")
+_SCALE = ("-m", "benchmarks.scale")
+_INTERVALS = ("benchmarks/coverage/intervals.py",)
+_PAIRS = ("benchmarks/coverage/all_pairs.py",)
+_RANKS = ("benchmarks/coverage/phantom_ranks.py",)
+
+#: The parts of the page.
+PARTS: Mapping[str, tuple[Run, ...]] = {
+    "speed": (
+        Run("Masks in memory", _SPEED, (*_SPEED, "--quick"), _as_markdown),
+        Run("From files to scores", _FOLDER, (*_FOLDER, "--cases", "2"), _as_text),
+    ),
+    "scale": (Run("A thousand cases", _SCALE, (*_SCALE, "--cases", "8"), _as_markdown, accepted=(0, 1)),),
+    "accuracy": (
+        Run(
+            "Distance from the truth",
+            (*_SURFACES, "--out", "{out}"),
+            (*_SURFACES, "--pairs", "1", "--shapes", "ball,box", "--peers", "surface-distance", "--out", "{out}"),
+            _as_summary,
+            _comparison,
+        ),
+    ),
+    "coverage": (
+        Run(
+            "Intervals of a mean",
+            (*_INTERVALS, "--every", "6", "--replicates", "100"),
+            (*_INTERVALS, "--every", "60", "--replicates", "10", "--n-resamples", "200", "--methods", "t", "jeffreys"),
+            _as_text,
+        ),
+        Run(
+            "All pairs, and rank sets",
+            (*_PAIRS, "--every", "3", "--replicates", "10"),
+            (*_PAIRS, "--every", "18", "--replicates", "1"),
+            _as_text,
+        ),
+        Run(
+            "Rank sets of the phantom benchmark",
+            (*_RANKS, "--pool", "40", "--repeats", "100"),
+            (*_RANKS, "--pool", "3", "--cases", "3", "--repeats", "2"),
+            _as_text,
+        ),
+    ),
+}
+
+
+def measure(part: str, *, quick: bool) -> tuple[str, str]:
+    """Run the programs of a part one after another; return its text, and the table of the README if it has that."""
+    before = os.getloadavg()[0]
+    sections, comparison = [], ""
+    for run in PARTS[part]:
+        with tempfile.TemporaryDirectory() as folder:
+            out = Path(folder) / "out.json"
+            command = [word.format(out=out) for word in run.arguments(quick=quick)]
+            shown = " ".join(["python", *run.arguments(quick=quick)]).replace("{out}", "out.json")
+            print(f"... {shown}", flush=True)
+            sections.append(f"### {run.title}\n\nMade by `{shown}`.\n\n{run.show(_output(command, run.accepted), out)}")
+            comparison = comparison if run.compare is None else run.compare(out)
+    return "\n\n".join([describe_machine(before), *sections]), comparison
+
+
+def _output(command: Sequence[str], accepted: Sequence[int]) -> str:
+    """Return what a program prints; what it says on the error stream goes to ours."""
+    # One thread for the linear algebra of every side: the speed part gives threads to whom it means to.
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(PROJECT)}
+    ended = subprocess.run(
+        [sys.executable, *command], cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True, check=False
+    )
+    if ended.returncode not in accepted:
+        raise SystemExit(f"python {' '.join(command)} ended with exit code {ended.returncode}")
+    return "\n".join(line for line in ended.stdout.splitlines() if not line.startswith("... "))
+
+
+def replaced(page: str, part: str, text: str) -> str:
+    """Return the page with other text between the marks of a part."""
+    begin, end = f"<!-- begin: {part} -->", f"<!-- end: {part} -->"
+    if page.count(begin) != 1 or page.count(end) != 1:
+        raise SystemExit(f"The page should have {begin} and {end} once each.")
+    before, _, rest = page.partition(begin)
+    return f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Parse the command line, measure, write the page."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.publish", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)} (default: all)")
+    parser.add_argument("--quick", action="store_true", help="on little data, to see that everything runs")
+    parser.add_argument("--any-load", action="store_true", help="take times on a busy machine, too")
+    parser.add_argument("--out", type=Path, help="the page to write (default: docs/benchmarks.md)")
+    given = parser.parse_args(arguments)
+    parts = given.parts.split(",")
+    if unknown := sorted(set(parts) - set(PARTS)):
+        parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
+    target = given.out or (QUICK_PAGE if given.quick else PAGE)
+    # Asked before anything runs: later the load would be our own.
+    too_busy = os.getloadavg()[0] > MOST_LOAD and not given.any_load
+    page = PAGE.read_text(encoding="utf-8")
+    for part in parts:
+        if part in TIMED and too_busy:
+            print(
+                f"{part}: left as it was, the load is {os.getloadavg()[0]:.1f} (at most {MOST_LOAD:g}, or --any-load)"
+            )
+            continue
+        text, comparison = measure(part, quick=given.quick)
+        page = replaced(page, part, text)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(page, encoding="utf-8")
+        if comparison and target == PAGE:
+            README.write_text(replaced(README.read_text(encoding="utf-8"), "comparison", comparison), encoding="utf-8")
+    print(f"written: {target}")
+    return LEFT_OUT if too_busy and not TIMED.isdisjoint(parts) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""How a long run behaves: time per case, memory over time, one and two workers, dask, and going on after a kill."""

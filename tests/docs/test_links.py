@@ -1,0 +1,125 @@
+"""What README and docs link to is there; marks of the comparison lead to a test or a benchmark that exists."""
+
+import ast
+import re
+import tomllib
+from functools import cache
+
+import pytest
+
+from tests.conftest import PROJECT
+from tests.docs.blocks import pages
+
+README = PROJECT / "README.md"
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def text_of(page):
+    """Return a page without its code blocks."""
+    return re.sub(r"^ *```.*?^ *```$", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+
+
+def links_of(page):
+    return [link for link in _LINK.findall(text_of(page)) if not re.match(r"https?:|mailto:", link)]
+
+
+@cache
+def names_in(path):
+    """Return the functions of a Python file."""
+    return {
+        node.name for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)
+    }
+
+
+@cache
+def anchors_of(path):
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    headings = re.findall(r"^#+ (.+)$", text_of(path), flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def fault_of(link, page):
+    """Return what is wrong with a link, or nothing."""
+    name, _, anchor = link.partition("#")
+    target = (page.parent / name).resolve() if name else page
+    if not target.exists():
+        return "no such file"
+    if anchor and target.suffix == ".py" and anchor not in names_in(target):
+        return f"no {anchor} in it"
+    if anchor and target.suffix == ".md" and anchor not in anchors_of(target):
+        return f"no heading {anchor} in it"
+    return ""
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(PROJECT).as_posix())
+def test_links_lead_somewhere(page):
+    faults = {link: fault for link in links_of(page) if (fault := fault_of(link, page))}
+    assert not faults
+
+
+@pytest.mark.parametrize(
+    "link",
+    ["docs/nothing.md", "docs/benchmarks.md#nothing", "tests/stats/test_coverage.py#test_nothing", "tests/nothing.py"],
+)
+def test_a_link_to_nothing_is_noticed(link):
+    assert fault_of(link, README)
+
+
+def table_after(heading, page=README, number=0):
+    """Return the rows of a table after a heading, header and rule left out, as lists of cells."""
+    lines = page.read_text(encoding="utf-8").partition(heading)[2].splitlines()
+    tables, rows = [], []
+    for line in lines:
+        if line.startswith("|"):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+        elif rows:
+            tables.append(rows)
+            rows = []
+    return tables[number]
+
+
+def test_every_feature_is_shown_by_a_test_or_a_benchmark():
+    _, _, *rows = table_after("## Beside other packages", number=1)
+    assert len(rows) >= 8
+    for feature, shown in rows:
+        links = _LINK.findall(shown)
+        assert links, feature
+        assert all(link.startswith(("tests/", "docs/benchmarks.md#")) for link in links), feature
+        assert all("#test_" in link for link in links if link.startswith("tests/")), feature
+
+
+def test_numbers_beside_other_packages_are_those_of_the_benchmark():
+    header, _, *rows = table_after("## Beside other packages")
+    measured_header, _, *measured = table_after("<!-- begin: accuracy -->", PROJECT / "docs" / "benchmarks.md")
+    assert header[1:6] == measured_header[1:6]
+    errors = {tool.lower(): [cell.partition(" ")[0] for cell in cells] for tool, *cells in measured}
+    compared = 0
+    for package, *cells, mark in rows:
+        assert not mark or _LINK.fullmatch(mark), "a mark is a link to what backs it"
+        if any(cells):
+            assert cells == errors[package.split()[0].lower()], package
+            compared += 1
+    assert compared == 6
+
+
+def test_versions_are_those_that_were_measured():
+    pins = "\n".join(path.read_text() for path in (PROJECT / "benchmarks").glob("requirements-*.txt")).lower()
+    for package, *cells, _ in table_after("## Beside other packages")[2:]:
+        name, _, version = package.lower().partition(" ")
+        if version and any(cells):
+            assert f"{name}=={version}" in pins
+
+
+def test_pictures_are_small():
+    for path in (PROJECT / "docs" / "images").glob("*.png"):
+        assert path.stat().st_size <= 150_000, path.name
+
+
+def test_the_architecture_names_every_room():
+    contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ]
+    layers = [layer for contract in contracts if contract["type"] == "layers" for layer in contract["layers"]]
+    rooms = {room for layer in layers for room in re.findall(r"\w+", layer)}
+    page = (PROJECT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    assert not rooms - set(re.findall(r"`(\w+)`", page))
