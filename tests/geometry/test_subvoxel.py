@@ -131,7 +131,7 @@ def test_voxels_out_of_reach_change_nothing():
 
 @pytest.mark.parametrize("mask", [np.ones((1, 1, 1)), np.ones((1, 4, 5)), np.ones((1, 1, 6)), np.ones((1, 3))])
 def test_what_is_one_voxel_thick_keeps_its_thickness(mask):
-    """Across its thin direction nothing is known, so its surface is that of marching cubes there: closed, not collapsed."""
+    """Across its thin direction nothing is known: there it is as thick as that of marching cubes, not collapsed."""
     rule = subvoxel_rule(np.eye(mask.ndim))
     cuts = edge_positions(np.pad(mask, 2).astype(bool), rule)[0]
     assert np.all(cuts[np.isfinite(cuts)] == 0.5)

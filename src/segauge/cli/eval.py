@@ -96,7 +96,7 @@ def add_measuring(group: Any) -> None:
         "--surface",
         default="marching-cubes",
         choices=SURFACES,
-        help="what distances are measured between: through voxel centres at one half (marching-cubes, the default), the "
+        help="what distances are measured between: halfway between voxel centres (marching-cubes, the default), the "
         "voxels' own faces (voxel), or where the neighbourhood says that the boundary passes (subvoxel)",
     )
     group.add_argument(

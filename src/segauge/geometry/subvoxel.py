@@ -7,8 +7,8 @@ boundary divides the edge between two neighbours of different class in the ratio
 
 - Curvature pulls that estimate inwards in proportion to s²; two widths with s² in the ratio 2 to 1 cancel it:
   depth = 2 depth(narrower) - depth(wider). The wider the bells, the smoother the surface.
-- Where the object (or the gap) is thin for the widest bell, its depth falls short of that of the next by a large part of
-  a voxel; there the two narrower bells count instead, and in between a mixture.
+- Where the object (or the gap) is thin for the widest bell, its depth falls short of that of the next by a large
+  part of a voxel; there the two narrower bells count instead, and in between a mixture.
 - A voxel that its neighbourhood would put on the other side has depth 0: the surface passes (almost) through its
   centre, never beyond it. Every centre stays on its side, and the topology is that of the marching-cubes surface.
 - Where either class is a single voxel thick along the edge, nothing is known of its thickness: the middle.
@@ -30,8 +30,9 @@ from segauge.geometry.patterns import Point, pieces_by_code
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
-#: Widths of the bells in smallest voxel edges, widest first, and how much less deep (in smallest edges) the widest may find
-#: a voxel than the next before the narrower ones begin to count, and count alone: benchmarks/accuracy/subvoxel.py.
+#: Widths of the bells in smallest voxel edges, widest first, and how much less deep (in smallest edges) the widest may
+#: find a voxel than the next before the narrower ones begin to count, and count alone. Wider bells are better for large
+#: smooth objects and worse for lesions of a few voxels: docs/decisions/0009-the-sub-voxel-surface.md.
 WIDTHS = (2.0, math.sqrt(2), 1.0)
 THIN_FROM, THIN_TO = 0.3, 0.6
 #: Widths after which a bell is cut off; at least one voxel along each axis.
@@ -55,8 +56,8 @@ class Bell:
 class CellLoops:
     """The polygons (segments in 2-D) of every cell code, as the cell edges that their corners lie on.
 
-    The loops of code c are `loop_start[c]:loop_start[c + 1]`, the corners of loop l `corner_start[l]:corner_start[l + 1]`;
-    a corner lies on the edge along axis `axis` whose lower end has the offset `low` from the cell's origin, in steps.
+    The loops of code c are `loop_start[c]:loop_start[c + 1]`, the corners of a loop l
+    `corner_start[l]:corner_start[l + 1]`; a corner lies on the edge along axis `axis` whose lower end has the offset `low` from the cell's origin, in steps.
     """
 
     loop_start: Ints

@@ -44,7 +44,7 @@ def _listed(names: list[str]) -> str:
 _SURFACES = {
     "marching-cubes": "marching-cubes surfaces",
     "voxel": "the outer faces of the voxels",
-    "subvoxel": "sub-voxel surfaces (marching cubes whose vertices lie where a Gaussian neighbourhood puts the boundary)",
+    "subvoxel": "sub-voxel surfaces (marching cubes with vertices where a Gaussian neighbourhood puts the boundary)",
 }
 
 
