@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from segauge.metrics.detection import DetectionScores, detection_scores
     from segauge.metrics.lesions import LesionwiseRules, LesionwiseScores, false_volumes, lesionwise_scores
     from segauge.metrics.matching import DetectionRules
+    from segauge.metrics.noise import NoiseFloor, noise_floor
     from segauge.metrics.overlap import confusion, dice, iou
     from segauge.metrics.surface import (
         assd,
@@ -82,6 +83,7 @@ _LOADED_WHEN_ASKED = {
     "LesionwiseScores": "segauge.metrics.lesions",
     "Measurement": "segauge.measurement",
     "MissingPolicy": "segauge.stats",
+    "NoiseFloor": "segauge.metrics.noise",
     "PairedComparison": "segauge.stats",
     "Placement": "segauge.placement",
     "Ranking": "segauge.stats",
@@ -116,6 +118,7 @@ _LOADED_WHEN_ASKED = {
     "masd": "segauge.metrics.surface",
     "measure": "segauge.measurement",
     "metric": "segauge.metrics.catalog",
+    "noise_floor": "segauge.metrics.noise",
     "nsd": "segauge.metrics.surface",
     "nsd_curve": "segauge.metrics.surface",
     "paired_significance": "segauge.stats",
@@ -151,6 +154,7 @@ __all__ = [
     "Measurement",
     "MetricInfo",
     "MissingPolicy",
+    "NoiseFloor",
     "PairedComparison",
     "Placement",
     "Ranking",
@@ -188,6 +192,7 @@ __all__ = [
     "masd",
     "measure",
     "metric",
+    "noise_floor",
     "nsd",
     "nsd_curve",
     "paired_significance",

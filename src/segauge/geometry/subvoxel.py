@@ -57,7 +57,8 @@ class CellLoops:
     """The polygons (segments in 2-D) of every cell code, as the cell edges that their corners lie on.
 
     The loops of code c are `loop_start[c]:loop_start[c + 1]`, the corners of a loop l
-    `corner_start[l]:corner_start[l + 1]`; a corner lies on the edge along axis `axis` whose lower end has the offset `low` from the cell's origin, in steps.
+    `corner_start[l]:corner_start[l + 1]`; a corner lies on the edge along axis `axis` whose lower end has the offset
+    `low` from the cell's origin, in steps.
     """
 
     loop_start: Ints

@@ -50,7 +50,7 @@ def compute_surface_distances(
         ShapeMismatch: if the shapes differ.
 
     """
-    pred_array, gt_array = _surface_arrays(pred, gt)
+    pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
     kind = check_surface(surface)
     masks = _cut_out(pred_array, gt_array, threads)
@@ -76,7 +76,7 @@ def surface_metrics(
 
     Two empty masks agree: distances 0, nsd 1. If one is empty: distances infinite, nsd 0.
     """
-    pred_array, gt_array = _surface_arrays(pred, gt)
+    pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
     kind, tolerance = check_surface(surface), _checked_tolerance(nsd_tolerance)
     masks = _cut_out(pred_array, gt_array, threads)
@@ -159,7 +159,7 @@ def boundary_iou(
     0 to 1, 1 is best; two empty masks: 1; one empty: 0; no voxel centre of either mask that near to its surface: 1
     if the masks are equal, 0 if not.
     """
-    pred_array, gt_array = _surface_arrays(pred, gt)
+    pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
     kind, width = check_surface(surface), _checked_tolerance(width_mm)
     masks = _cut_out(pred_array, gt_array, threads)
@@ -216,7 +216,8 @@ def _checked_tolerance(tolerance: float) -> float:
     return float(tolerance)
 
 
-def _surface_arrays(pred: npt.ArrayLike, gt: npt.ArrayLike) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
+def mask_pair(pred: npt.ArrayLike, gt: npt.ArrayLike) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
+    """Return two masks of one shape, 2-D or 3-D, as arrays of 0 and 1, or say what is wrong with them."""
     pred_array, gt_array = binary_arrays(pred, gt)
     check_same_shape(pred_array, gt_array)
     if pred_array.ndim not in (2, 3):

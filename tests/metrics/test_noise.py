@@ -1,0 +1,79 @@
+"""The noise floor of a metric: what moving the voxel grid does to it."""
+
+import math
+
+import numpy as np
+import pytest
+
+from segauge import dice, noise_floor, surface_metrics
+from segauge.errors import EmptyMask, InvalidInput, ShapeMismatch
+from segauge.grid import Grid
+from segauge.metrics.noise import _moved, _shifts, _spread
+from segauge.phantoms import Ball
+
+
+def balls_on_grid(spacing, origin, shape=(28, 28, 28)):
+    grid = Grid.from_spacing(shape, spacing, origin)
+    pred, gt = Ball((0.4, -0.2, 0.1), 8.5), Ball((0.0, 0.0, 0.0), 8.0)
+    return [ball.rasterize(grid).array for ball in (pred, gt)]
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (1.0, 1.0, 2.5)])
+def test_it_is_the_spread_over_grids_that_really_lie_elsewhere(spacing):
+    """The same two balls drawn on 40 random grids, and what one of these pairs foretells, within a factor of two."""
+    rng = np.random.default_rng(1)
+    low = -np.array([14.0, 14.0, 14.0 * spacing[2]])
+    values = []
+    for _ in range(40):
+        masks = balls_on_grid(spacing, tuple(low + rng.uniform(-0.5, 0.5, 3) * spacing))
+        values.append({"dice": dice(*masks), **surface_metrics(*masks, spacing, surface="subvoxel")})
+    floor = noise_floor(*balls_on_grid(spacing, tuple(low + 0.2)), spacing, n=32, surface="subvoxel")
+    for metric in ("dice", "hd95", "assd", "nsd"):
+        real = np.std([value[metric] for value in values], ddof=1)
+        assert real / 2 < floor.sd[metric] < 2 * real, metric
+
+
+def test_same_masks_have_no_noise():
+    mask = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))[0]
+    assert set(noise_floor(mask, mask, n=4).sd.values()) == {0.0}
+
+
+def test_it_is_always_the_same_and_scales_with_the_spacing():
+    masks = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))
+    one, again, ten = noise_floor(*masks, n=6), noise_floor(*masks, n=6), noise_floor(*masks, 10.0, 10.0, n=6)
+    assert one == again
+    assert ten.sd["assd"] == pytest.approx(10 * one.sd["assd"], rel=1e-6)
+    assert ten.sd["dice"] == pytest.approx(one.sd["dice"], rel=1e-9)
+    assert one.meaningless_below("assd") == pytest.approx(1.96 * math.sqrt(2) * one.sd["assd"])
+
+
+def test_what_vanished_on_some_grid_has_no_finite_noise():
+    assert _spread([1.0, math.inf]) == math.inf
+    assert _spread([1.0, 3.0]) == pytest.approx(math.sqrt(2))
+
+
+def test_shifts_fill_the_voxel():
+    shifts = _shifts(64, 3)
+    assert np.abs(shifts).max() <= 0.5
+    assert np.abs(shifts.mean(axis=0)).max() < 0.02
+    counts, _ = np.histogramdd(shifts, bins=2, range=[(-0.5, 0.5)] * 3)
+    assert counts.min() >= 4  # 8 if they were perfectly even
+
+
+def test_a_moved_plane_is_where_it_should_be():
+    """A field that is linear stays so: moved by part of a step it has the values in between."""
+    field = np.arange(10.0)[:, np.newaxis] + np.zeros((10, 10))
+    np.testing.assert_allclose(_moved(field, np.array([0.25, 0.0]))[1:-1], field[1:-1] + 0.25)
+    np.testing.assert_allclose(_moved(field, np.array([-0.25, 0.4]))[1:-1], field[1:-1] - 0.25)
+
+
+def test_bad_input_is_refused():
+    mask = np.ones((3, 3, 3))
+    with pytest.raises(InvalidInput, match="at least 2 grids"):
+        noise_floor(mask, mask, n=1)
+    with pytest.raises(EmptyMask, match="empty mask"):
+        noise_floor(mask, np.zeros((3, 3, 3)))
+    with pytest.raises(ShapeMismatch):
+        noise_floor(mask, np.ones((3, 3)))
+    with pytest.raises(InvalidInput, match="'dice'"):
+        noise_floor(mask, mask, n=2).meaningless_below("dise")
