@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from segauge import dice, noise_floor, surface_metrics
+from segauge import dice, measure, noise_floor, surface_metrics
 from segauge.errors import EmptyMask, InvalidInput, ShapeMismatch
 from segauge.grid import Grid
 from segauge.metrics.noise import _moved, _shifts, _spread
@@ -31,6 +31,16 @@ def test_it_is_the_spread_over_grids_that_really_lie_elsewhere(spacing):
     for metric in ("dice", "hd95", "assd", "nsd"):
         real = np.std([value[metric] for value in values], ddof=1)
         assert real / 2 < floor.sd[metric] < 2 * real, metric
+
+
+def test_it_is_a_metric_that_can_be_asked_for():
+    pred, gt = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))
+    expected = noise_floor(pred, gt)
+    found = measure(pred.astype(np.uint8), gt.astype(np.uint8), {"ball": 1}, metrics=["assd_noise", "dice_noise"])
+    assert found["ball", "assd_noise"].value == expected.sd["assd"]
+    assert found["ball", "dice_noise"].value == expected.sd["dice"]
+    missed = measure(np.zeros_like(gt, dtype=np.uint8), gt.astype(np.uint8), {"ball": 1}, metrics=["assd_noise"])
+    assert missed["ball", "assd_noise"].value is None
 
 
 def test_same_masks_have_no_noise():

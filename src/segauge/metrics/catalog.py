@@ -8,7 +8,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from segauge.errors import UnknownMetric
-from segauge.metrics.definitions import centerline, counts, lesions, surfaces
+from segauge.metrics.definitions import centerline, counts, lesions, noise, surfaces
 from segauge.metrics.foreign import ALIASES, FOREIGN
 from segauge.scores import MetricInfo
 
@@ -29,7 +29,7 @@ CATALOG = MappingProxyType(
 )
 
 #: Metrics with a free part in their key.
-FAMILIES = (*counts.FAMILIES, *surfaces.FAMILIES, *lesions.FAMILIES)
+FAMILIES = (*counts.FAMILIES, *surfaces.FAMILIES, *lesions.FAMILIES, *noise.FAMILIES)
 
 #: What some metrics were called in segauge 0.1; a table that is asked for one has a column of that name.
 FORMER_NAMES = MappingProxyType(

@@ -17,6 +17,7 @@ from segauge.metrics.conventions import Convention, ToolDistances
 from segauge.metrics.detection import DetectionScores, detect_lesions
 from segauge.metrics.lesions import FalseVolumes, LesionwiseScores, measure_false_volumes, score_lesionwise
 from segauge.metrics.matching import DetectionRules
+from segauge.metrics.noise import NoiseFloor, noise_floor
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 
@@ -103,6 +104,18 @@ class StructureParts:
             threads=self.options.threads,
         )
         return distances if len(distances.d_pg) and len(distances.d_gp) else None
+
+    @cached_property
+    def noise(self) -> NoiseFloor:
+        """What moving the voxel grid does to the metrics; both masks must be there."""
+        return noise_floor(
+            self.pred_mask.unpack(),
+            self.gt_mask.unpack(),
+            np.linalg.norm(self.linear, axis=0).tolist(),
+            self.options.tolerance_mm,
+            surface=self.options.surface,
+            threads=self.options.threads,
+        )
 
     @cached_property
     def tool_distances(self) -> ToolDistances | None:

@@ -67,8 +67,12 @@ def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
 
 def subvoxel_surface(mask: Bools, ignore: Bools | None, rule: SubvoxelRule) -> SubvoxelSurface:
     """Return the surface of a mask; cells that touch an ignored voxel are not sampled."""
+    return surface_through(mask, ignore, edge_positions(np.pad(mask, 1), rule), rule)
+
+
+def surface_through(mask: Bools, ignore: Bools | None, cuts: list[Floats], rule: SubvoxelRule) -> SubvoxelSurface:
+    """Return the surface that cuts the edges of the padded mask where it is told to, whatever told so."""
     cells = find_cells(mask, ignore, "marching-cubes")
-    cuts = edge_positions(np.pad(mask, 1), rule)
     outlines, is_sampled = [], []
     for position, code, heard in zip(cells.position, cells.code, cells.sample_code, strict=True):
         for outline in _outlines(position, int(code), cuts, rule):
