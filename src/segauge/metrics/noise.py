@@ -80,9 +80,9 @@ def noise_floor(
     fields = [_signed_depths(mask, np.diag(edges)) for mask in _cropped(masks)]
     found: dict[str, list[float]] = {}
     for shift in _shifts(n, len(edges)):
-        moved = [_moved(field, shift) > 0 for field in fields]
-        values = {"dice": dice(*moved)}
-        values |= surface_metrics(*moved, edges, nsd_tolerance, surface=surface, threads=threads)
+        moved_pred, moved_gt = (_moved(field, shift) > 0 for field in fields)
+        values = {"dice": dice(moved_pred, moved_gt)}
+        values |= surface_metrics(moved_pred, moved_gt, edges, nsd_tolerance, surface=surface, threads=threads)
         for metric, value in values.items():
             found.setdefault(metric, []).append(value)
     return NoiseFloor(n, {metric: _spread(values) for metric, values in found.items()})
