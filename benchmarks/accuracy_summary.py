@@ -16,6 +16,7 @@ _HERE = Path(__file__).resolve().parent
 #: The packages of the README's table, by the name of the tool that called them.
 _PACKAGES: Mapping[str, str] = {
     "segauge": "segauge",
+    "segauge-subvoxel": 'segauge, surface="subvoxel"',
     "surface-distance": "surface-distance",
     "monai": "MONAI",
     "medpy": "MedPy",
@@ -66,7 +67,7 @@ def _pin(tool: str) -> str:
     """Return the version of a package that the benchmark installs; none for our own."""
     pins = "\n".join(path.read_text(encoding="utf-8") for path in sorted(_HERE.glob("requirements-*.txt")))
     found = re.search(rf"^{re.escape(tool)}==(\S+)", pins, flags=re.MULTILINE | re.IGNORECASE)
-    return found[1] if found and tool != OURS[0] else ""
+    return found[1] if found and tool not in OURS else ""
 
 
 def _tools(answers: Sequence[Answer]) -> list[str]:

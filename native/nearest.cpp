@@ -19,6 +19,10 @@ std::vector<int64_t> sample_offsets(const CellSet& from, const Patterns& pattern
   return start;
 }
 
+int64_t chunk_count(const CellSet& from) {
+  return (static_cast<int64_t>(from.bricks.size()) + kBricksPerChunk - 1) / kBricksPerChunk;
+}
+
 // The voxels around which everything within `span` steps along each axis is foreground: none of them is near a surface.
 BitVolume deep_inside(const BitVolume& mask, const std::array<int64_t, 3>& span) {
   BitVolume along_x = mask;
@@ -94,18 +98,19 @@ int32_t BrickTree::build(std::vector<int32_t>& order, size_t begin, size_t end, 
   return index;
 }
 
-Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads) {
-  const Patterns& patterns = prepared.patterns;
+namespace {
+
+// `near_of(worker)`: the search of nearby cells with what the worker knows of them, or none.
+template <class NearOf>
+Samples search_chunks(const CellSet& from, const CellSet& to, const Patterns& patterns, int threads, NearOf&& near_of) {
   const BrickTree tree(to);
   const std::vector<int64_t> start = sample_offsets(from, patterns);
   Samples out;
   out.distance.resize(static_cast<size_t>(start.back()));
   out.area.resize(static_cast<size_t>(start.back()));
   const auto bricks = static_cast<int64_t>(from.bricks.size());
-  const int64_t chunks = (bricks + kBricksPerChunk - 1) / kBricksPerChunk;
-  auto search_chunk = [&](int64_t chunk, Knowledge& knowledge) {
-    std::optional<NearSearch> near;
-    if (knowledge.distances.is_useful()) near.emplace(to, patterns, knowledge);
+  auto search_chunk = [&](int64_t chunk, int worker) {
+    std::optional<NearSearch> near = near_of(worker);
     Search search(to, tree, patterns, near ? &*near : nullptr);
     const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
     const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
@@ -119,11 +124,22 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
       for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
     }
   };
-  prepared.with_knowledge(worker_count(chunks, threads), [&](std::vector<Knowledge>& known) {
-    parallel_for(chunks, threads,
-                 [&](int64_t chunk, int worker) { search_chunk(chunk, known[static_cast<size_t>(worker)]); });
-  });
+  parallel_for(chunk_count(from), threads, search_chunk);
   return out;
+}
+
+}  // namespace
+
+Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads) {
+  return prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
+    return search_chunks(from, to, prepared.patterns, threads, [&](int worker) {
+      return std::optional<NearSearch>(std::in_place, to, prepared.patterns, known[static_cast<size_t>(worker)]);
+    });
+  });
+}
+
+Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& pieces, int threads) {
+  return search_chunks(from, to, pieces, threads, [](int) { return std::optional<NearSearch>(); });
 }
 
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,

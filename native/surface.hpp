@@ -173,6 +173,8 @@ class PreparedPatterns;  // search.hpp
 
 // From every sample of `from` to the nearest target of `to`.
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads);
+// The same where every cell has a code of its own.
+Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& pieces, int threads);
 
 // The voxels of the mask whose centre lies within `width` mm of the mask's own surface, whose cells are given.
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
