@@ -34,7 +34,8 @@ class StudyFigure:
         title, caption: what it is, and what to know when reading it.
         make: draws it; None where it is put together of others.
         parts: names of the figures it is put together of, in their order.
-        inline: whether it stands in the page; otherwise the page links to its file.
+        inline: whether it stands in the page, the first of its section open and the others folded; otherwise the page
+            links to its file.
         detail: one of very many; written in the first format only.
 
     """
@@ -83,11 +84,11 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 
 
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
-    for i, board in enumerate(boards):
+    for board in boards:
         interval = "" if board.ranking is None else " with interval"
         caption = f"Mean{interval} over {board.n_cases} cases; models on the first place stand out. {board.rule}"
         make = partial(_forest, board)
-        yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make, i == 0)
+        yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make)
 
 
 def _forest(board: Board) -> Any:
@@ -104,12 +105,12 @@ def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[Study
     section = f"maps-{metric}"
     names = [f"maps/{_file(found.subject)}-{metric}" for found in maps]
     if len(maps) > 1:
-        caption = f"{maps[0].rule} Models in each map from best to worst; pointing at a cell shows the numbers."
-        title = f"All pairs, {metric}"
-        yield StudyFigure(f"maps/all-{metric}", section, title, caption, None, parts=tuple(names))
+        title = f"All maps of {metric} in one figure"
+        yield StudyFigure(f"maps/all-{metric}", section, title, maps[0].rule, None, False, parts=tuple(names))
     for name, found in zip(names, maps, strict=True):
         title = f"{found.subject} {metric}"
-        yield StudyFigure(name, section, title, found.rule, partial(_map, found, title), len(maps) == 1)
+        caption = f"{found.rule} Models from best to worst; pointing at a cell shows the numbers."
+        yield StudyFigure(name, section, title, caption, partial(_map, found, title))
 
 
 def _map(found: SignificanceMap, title: str) -> Any:
@@ -166,7 +167,8 @@ def _group_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 def _report_figure(report: GroupReport, models: Sequence[str]) -> StudyFigure:
     overlap = " Groups overlap; gaps resample all cases together." if report.membership.overlaps else ""
     caption = (
-        f"Boxes of the cases of each group with {report.minimum} cases or more; on the right each model's largest gap "
+        f"Boxes of the cases of each group with {report.minimum} cases or more, from top to bottom in the legend's "
+        "order (read it row by row); on the right each model's largest gap "
         f"between groups with its interval, corrected for all pairs of groups.{overlap}"
     )
     notes = {}

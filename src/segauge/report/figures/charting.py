@@ -89,6 +89,13 @@ def value_axis(title: str, **options: Any) -> Any:
     return altair_module().Axis(title=title, **options)
 
 
+def wrapped_legend(labels: Sequence[str], width: int) -> Any:
+    """Return a legend above the chart whose entries stand in as many columns as fit a width in pixels."""
+    # A letter of 11 pixels is about 6 wide; symbol and gap take 30.
+    column = 30 + 6 * max(map(len, labels), default=0)
+    return altair_module().Legend(title=None, columns=max(1, min(len(labels), width // column)))
+
+
 def value_scale(domain: tuple[float, float] | None = None) -> Any:
     """Return a scale with these ends; without any, one that holds the data and need not begin at zero."""
     alt = altair_module()

@@ -20,6 +20,7 @@ from segauge.report.figures.charting import (
     unique_labels,
     value_axis,
     value_scale,
+    wrapped_legend,
 )
 from segauge.report.figures.themes import COLOURS, series_colours
 
@@ -31,6 +32,8 @@ _INK = COLOURS["light"]
 
 #: More points of one group than this would be a smear: then only those outside the middle 98 % are drawn.
 MOST_POINTS = 400
+#: More series than this make a group's boxes narrower, so that many groups stay on one page.
+FEW_SERIES = 4
 #: Points of a whole figure, likewise.
 MOST_POINTS_IN_ALL = 3000
 
@@ -264,7 +267,7 @@ def boxes(
         "series:N",
         sort=list(named.values()),
         scale=alt.Scale(domain=list(named.values()), range=series_colours(len(named))),
-        legend=alt.Legend(title=None) if len(series) > 1 else None,
+        legend=wrapped_legend(list(named.values()), width + 200) if len(series) > 1 else None,
     )
     below, label = alt.Y2("below:Q"), alt.Description("label:N")
     base = chart_of(boxed).encode(color=colour)
@@ -282,7 +285,7 @@ def boxes(
         .mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
         .encode(x=alt.XValue(-10), y=y, text=alt.Text("text:N")),
     ]
-    height = len(groups) * (14 * len(series) + 12)
+    height = len(groups) * ((14 if len(series) <= FEW_SERIES else 10) * len(series) + 12)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=max(height, 50))
     return chart.properties(title=title) if title else chart
 
