@@ -110,7 +110,7 @@ def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[Study
     for name, found in zip(names, maps, strict=True):
         title = f"{found.subject} {metric}"
         caption = f"{found.rule} Models from best to worst; pointing at a cell shows the numbers."
-        yield StudyFigure(name, section, title, caption, partial(_map, found, title))
+        yield StudyFigure(name, section, f"{title}, all pairs", caption, partial(_map, found, title))
 
 
 def _map(found: SignificanceMap, title: str) -> Any:

@@ -136,7 +136,11 @@ def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
     if one.scored.cluster is None and one.scored.metadata:
         yield "Cases count as independent; where a patient or centre has several, name the column (--cluster)."
     reports: list[GroupReport | BoxFigure] = [*one.groups, *one.boxes]
-    for report in reports:
-        if report.subject == AVERAGE and report.membership.overlaps:
-            pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n})" for pair in report.membership.overlaps[:4])
-            yield f"Groups of {report.family!r} overlap ({report.metric}): {pairs}."
+    # Once per family: groups are the same for every metric.
+    overlapping = {
+        report.family: report for report in reports if report.subject == AVERAGE and report.membership.overlaps
+    }
+    for family, report in overlapping.items():
+        pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n} cases)" for pair in report.membership.overlaps[:4])
+        more = f" and {len(report.membership.overlaps) - 4} more pairs" if len(report.membership.overlaps) > 4 else ""
+        yield f"Groups of {family!r} overlap: {pairs}{more}."
