@@ -142,7 +142,7 @@ def test_two_test_sets_get_a_board_over_both(files):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("families:\n  x: {column: colour}\n", "no metadata column 'colour'"),
+        ("families:\n  x: {column: colour}\n", "No metadata column 'colour'"),
         ("a: &a [1]\nb: *a\n", "aliases"),
         ("families: !!python/object:os.system {}\n", "not readable as YAML"),
         ("families: [", "not readable as YAML"),
