@@ -38,6 +38,8 @@ class ScoreMatrix:
         failures: (cases, models), True where the model failed; without it, what has no value or the scale's worst.
         title: what was scored: "liver dice".
         notes: rules that made these values, for the result to print.
+        linearised: True if a value is what a case adds to an average of task means: their mean and its error are those
+            of the average, but no single value is a score, so none can be said to be better than another.
 
     """
 
@@ -50,6 +52,7 @@ class ScoreMatrix:
     failures: npt.NDArray[np.bool_] | None = None
     title: str = ""
     notes: tuple[str, ...] = ()
+    linearised: bool = False
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)

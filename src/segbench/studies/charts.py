@@ -117,9 +117,8 @@ def _map(found: SignificanceMap, title: str) -> Any:
     cells = []
     for cell in found.cells:
         interval = "" if cell.ci_low is None else f" [{cell.ci_low:+.4f}, {cell.ci_high:+.4f}]"
-        note = (
-            f"mean difference {cell.delta:+.4f}{interval}, n = {cell.n}, better in {100 * cell.wins:.0f} % of the cases"
-        )
+        wins = "" if cell.wins is None else f", better in {100 * cell.wins:.0f} % of the cases"
+        note = f"mean difference {cell.delta:+.4f}{interval}, n = {cell.n}{wins}"
         cells.append(PairCell(cell.row, cell.column, cell.verdict, cell.p_value, cell.effect_size, note))
     return figures.significance_map(found.models, cells, title=title)
 

@@ -186,3 +186,26 @@ def test_an_assessment_is_the_paired_t_test_where_that_is_exact():
     needed = ((norm.ppf(0.975) + norm.ppf(0.8)) * spread / 0.006) ** 2
     assert found.closest.plan.cases_needed == pytest.approx(needed, abs=5)
     assert found.verdict == "not shown"
+
+
+def test_no_case_wins_an_average_of_structure_means():
+    """What a case adds to such an average is not its score: no share of cases won, no test of the typical case."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(0.4, 0.8, (30, 2, 1))
+    status = np.full((30, 2), Status.PRESENT, dtype=object)
+    cases = tuple(f"c{i:02d}" for i in range(30))
+    tables = {
+        name: ScoreTable(cases, ("liver", "spleen"), ("dice",), values + shift, status)
+        for name, shift in (("a", 0.1), ("b", 0.0))
+    }
+    scored = ScoredSet("x", tables)
+    found = {
+        average: assess_claim(
+            resolve_claim(parse_claim("a > b on average dice"), scored, rules)[1], parse_claim("a > b")
+        )
+        for average in ("structure-means", "case-mean")
+        for rules in (rules_of(average=average, n_resamples=500),)
+    }
+    assert (found["structure-means"].closest.wins, found["structure-means"].closest.wilcoxon_p) == (None, None)
+    assert found["case-mean"].closest.wins == 1.0
+    assert found["case-mean"].closest.wilcoxon_p < 1e-5
