@@ -25,6 +25,7 @@ from segbench.analysis.groups import (
     GroupReport,
     aggregated_matrix,
     box_figure,
+    membership,
     report_groups,
 )
 from segbench.analysis.joint import JointBoard, PartBoard, joint_board, part_board
@@ -137,6 +138,7 @@ def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> Set
         raise InvalidInput(f"{scored.name}: no metric of which it is known which way is better; there are {asked}.")
     unknown = [metric for metric in scored.metrics if not scored.is_comparable(metric)]
     left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
+    left_out += _small_families(given, rules)
     boards = {metric: boards_of(scored, metric, rules) for metric in chosen} if len(scored.models) > 1 else {}
     groups, boxes = _groups(given, rules, chosen)
     aggregated, aggregated_boxes = _aggregated(given, rules, chosen)
@@ -165,6 +167,16 @@ def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> Set
         },
         {metric: web_board(scored, metric) for metric in boards} if rules.is_touchstone else {},
     )
+
+
+def _small_families(given: StudyInput, rules: Rules) -> Iterator[str]:
+    """Yield the declared families of which nothing can be estimated, with the sizes of their groups."""
+    for family in given.families:
+        minimum = family.minimum or rules.minimum
+        sizes = membership(family, given.scored.cases, given.scored.metadata).sizes
+        if not family.suggested and sum(size >= minimum for size in sizes.values()) < 2:
+            named = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            yield f"groups of {family.name!r} are not compared: it takes two of {minimum} cases or more ({named})"
 
 
 def subjects_of(scored: ScoredSet, metric: str, rules: Rules) -> Iterator[tuple[str, ScoreMatrix]]:

@@ -85,7 +85,12 @@ def _typical_case(found: TypicalCase) -> str:
     text = (
         f"{found.metric}: every verdict is of a mean difference with its interval. One-sided Wilcoxon tests of the "
         f"typical case with Holm's correction, on the same cases, call {found.significant} of {found.pairs} pairs "
-        f"significant; the mean differences of {found.undecided} of them are not told from 0"
+        "significant; "
+    )
+    text += (
+        f"the mean differences of {found.undecided} of them are not told from 0"
+        if found.undecided
+        else "the mean differences of all of them are told from 0, too"
     )
     if found.opposite:
         text += f", and {found.opposite} favour the model with the worse mean"
