@@ -110,8 +110,9 @@ def resolve(
     column = table.column(structure, metric)
     states = table.status[:, table.structures.index(structure)]
     counting = _FAILURES - ({Status.PREDICTION_MISSING} if policy.missing == "exclude" else set())
-    failures = np.array([state in counting for state in states], dtype=bool)
-    absent = np.array([state == Status.ABSENT for state in states], dtype=bool)
+    listed = states.tolist()
+    failures = np.fromiter(map(counting.__contains__, listed), dtype=bool, count=len(listed))
+    absent = np.fromiter(map(Status.ABSENT.__eq__, listed), dtype=bool, count=len(listed))
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     for i in np.flatnonzero(failures & np.isnan(values)):
         values[i] = _failure_value(table.cases[i], decided, scale)
