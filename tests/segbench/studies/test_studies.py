@@ -11,7 +11,9 @@ from segbench.analysis import rules_of
 from segbench.cli import main
 from segbench.records import save_record
 from segbench.studies import StudyOptions, read_study
+from segbench.studies.charts import StudyFigure
 from segbench.studies.reading import is_record
+from segbench.studies.writing import _with_own_names
 from tests.segbench.made_up import record, table
 
 NASTY = "<script>alert(1)</script>"
@@ -233,3 +235,12 @@ def test_groups_of_too_few_cases_are_named(files, capsys):
     assert analyze(files / "out", *given) == 0
     said = capsys.readouterr().out
     assert "groups of 'few' are not compared: it takes two of 5 cases or more (these 1, those 1)" in said
+
+
+def test_parts_of_a_figure_follow_their_names():
+    """Structures that a file system cannot tell apart get other file names, and the joined figure finds each."""
+    names = ("maps/Liver-dice", "maps/liver-dice", "maps/liver-dice")
+    figures = [StudyFigure(name, "maps", name, "", lambda: None) for name in names]
+    joined, *others = _with_own_names([StudyFigure("maps/all", "maps", "all", "", None, parts=names), *figures])
+    assert joined.parts == tuple(figure.name for figure in others)
+    assert len({figure.name.casefold() for figure in others}) == 3
