@@ -128,7 +128,7 @@ def test_no_name_becomes_markup(kind):
 
 
 def test_the_guard_refuses_what_is_not_a_plain_figure():
-    from segauge.report.figures.rendering import _checked
+    from segauge.report.figures.rendering import checked_svg
 
     for bad in (
         "<svg><script>1</script></svg>",
@@ -137,7 +137,7 @@ def test_the_guard_refuses_what_is_not_a_plain_figure():
         '<!DOCTYPE svg [<!ENTITY a "b">]><svg/>',
     ):
         with pytest.raises(InvalidInput, match="which no figure of ours has"):
-            _checked(bad)
+            checked_svg(bad)
 
 
 @pytest.mark.parametrize("ending", figures.FILE_FORMATS)
@@ -284,3 +284,19 @@ def test_one_name_below_two_headings_is_the_same_label_both_times():
     rows = [figures.Interval(name, value) for name, value in (("A", None), ("F", 0.8), ("B", None), ("F", 0.9))]
     texts = [element.text for element in ElementTree.fromstring(figures.svg(figures.forest(rows, axis="Dice"))).iter()]  # noqa: S314 - ours
     assert texts.count("F") == 2
+
+
+def test_figures_are_joined_on_a_grid_without_being_drawn_again():
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="{h}"><rect width="{w}" height="{h}"/></svg>'
+        for w, h in ((100, 50), (80, 60), (90, 40))
+    ]
+    root = ElementTree.fromstring(figures.joined_svg(parts, columns=2, spacing=10))  # noqa: S314 - our own text
+    # Two columns of the widest, two rows of the highest, a gap between.
+    assert (root.get("width"), root.get("height"), root.get("viewBox")) == ("210", "130", "0 0 210 130")
+    places = [element.get("transform") for element in root if element.tag.endswith("}g")]
+    assert places == ["translate(0,0)", "translate(110,0)", "translate(0,70)"]
+    with pytest.raises(InvalidInput, match="which no figure of ours has"):
+        figures.joined_svg(['<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'])
+    with pytest.raises(InvalidInput, match="at least one"):
+        figures.joined_svg([])

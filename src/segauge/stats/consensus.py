@@ -112,7 +112,8 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
     clusters = _joined_clusters(parts, cases)
     note = f"average of {len(parts)} task means, cases resampled for all tasks together"
     scale = Scale(first.scale.higher_is_better, unit=first.scale.unit)
-    return ScoreMatrix(cases, first.models, values, scale, {}, clusters, failures, "average", (*first.notes, note))
+    notes = (*first.notes, note)
+    return ScoreMatrix(cases, first.models, values, scale, {}, clusters, failures, "average", notes, linearised=True)
 
 
 def _joined_clusters(parts: Mapping[str, ScoreMatrix], cases: tuple[str, ...]) -> tuple[str, ...] | None:

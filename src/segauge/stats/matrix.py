@@ -38,6 +38,8 @@ class ScoreMatrix:
         failures: (cases, models), True where the model failed; without it, what has no value or the scale's worst.
         title: what was scored: "liver dice".
         notes: rules that made these values, for the result to print.
+        linearised: True if a value is what a case adds to an average of task means: their mean and its error are those
+            of the average, but no single value is a score, so none can be said to be better than another.
 
     """
 
@@ -50,6 +52,7 @@ class ScoreMatrix:
     failures: npt.NDArray[np.bool_] | None = None
     title: str = ""
     notes: tuple[str, ...] = ()
+    linearised: bool = False
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -173,7 +176,8 @@ def score_matrix(
     metric = _only(metric, [t.metrics for t in tables.values()], "metric")
     scale = scale or scale_of(metric)
     ids, note = _agreed_cases(tables, cases)
-    lacking = _without_structure(tables.values(), structure)
+    is_complete = all(len(table.cases) >= len(ids) for table in tables.values())
+    lacking = frozenset() if is_complete else _without_structure(tables.values(), structure)
     columns = {
         name: resolve(_on(table, ids, structure, metric, lacking), structure, metric, scale=scale, policy=policy)
         for name, table in tables.items()
@@ -260,10 +264,13 @@ def _on(table: ScoreTable, ids: tuple[str, ...], structure: str, metric: str, la
 
     A case that the table lacks is a missing prediction, or absent where the ground truth has nothing to predict.
     """
+    values = table.column(structure, metric)
+    status = table.status[:, table.structures.index(structure)]
+    if ids == table.cases:
+        return ScoreTable(ids, (structure,), (metric,), values.reshape(-1, 1, 1), status.reshape(-1, 1))
     rows = {case: i for i, case in enumerate(table.cases)}
     places = np.array([rows.get(case, -1) for case in ids], dtype=np.intp)
-    values = table.column(structure, metric)[places].copy()
-    status = table.status[places, table.structures.index(structure)].copy()
+    values, status = values[places], status[places]
     for k in np.flatnonzero(places < 0):
         values[k], status[k] = np.nan, Status.ABSENT if ids[k] in lacking else Status.PREDICTION_MISSING
     return ScoreTable(ids, (structure,), (metric,), values.reshape(-1, 1, 1), status.reshape(-1, 1))

@@ -109,9 +109,10 @@ def resolve(
     decided = policy.for_scale(scale)
     column = table.column(structure, metric)
     states = table.status[:, table.structures.index(structure)]
-    left_out = {Status.PREDICTION_MISSING} if policy.missing == "exclude" else set()
-    failures = np.array([state in _FAILURES - left_out for state in states], dtype=bool)
-    absent = np.array([state == Status.ABSENT for state in states], dtype=bool)
+    counting = _FAILURES - ({Status.PREDICTION_MISSING} if policy.missing == "exclude" else set())
+    listed = states.tolist()
+    failures = np.fromiter(map(counting.__contains__, listed), dtype=bool, count=len(listed))
+    absent = np.fromiter(map(Status.ABSENT.__eq__, listed), dtype=bool, count=len(listed))
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     for i in np.flatnonzero(failures & np.isnan(values)):
         values[i] = _failure_value(table.cases[i], decided, scale)
@@ -140,7 +141,7 @@ def _failure_value(case: str, policy: MissingPolicy, scale: Scale) -> float:
 
 
 def _by_reason(states: npt.NDArray[np.object_], chosen: npt.NDArray[np.bool_]) -> dict[str, int]:
-    found = Counter(state for state, is_chosen in zip(states, chosen, strict=True) if is_chosen)
+    found = Counter(states[chosen].tolist())
     return {_reason(status): found[status] for status in Status if found[status]}
 
 

@@ -14,6 +14,9 @@ from segbench.suggestions import unknown
 class RegisteredModel:
     """One model of the registry; what is not known is "".
 
+    An organiser's row of a table, in the organiser's words. Not a `ModelCard`: that decides about exposure and labels,
+    and so wants sources and whole numbers. Where a run's record has cards, rows are made of them.
+
     Attributes:
         key: its name in the score files.
         name: what boards call it.

@@ -29,7 +29,8 @@ class MapCell:
             smaller one where there is none). None where there is none.
         delta, ci_low, ci_high: mean of row - column with its interval.
         effect_size: delta over the standard deviation of the differences, positive where the row is better.
-        wins: share of cases where the row's model is better, ties counting half.
+        wins: share of cases where the row's model is better, ties counting half; None for an average of structure
+            means, which no single case has.
         n: cases that both have.
 
     """
@@ -42,7 +43,7 @@ class MapCell:
     ci_low: float | None
     ci_high: float | None
     effect_size: float | None
-    wins: float
+    wins: float | None
     n: int
 
 
@@ -177,7 +178,7 @@ def _compared_cells(found: Comparison, models: tuple[str, ...], matrix: ScoreMat
                     pair.ci_low,
                     pair.ci_high,
                     effect,
-                    pair.wins,
+                    None if matrix.linearised else pair.wins,
                     pair.n,
                 )
             )

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable, Mapping
 
 from segauge.errors import InvalidInput
+from segbench.suggestions import unknown
 
 
 def folded_name(name: str) -> str:
@@ -31,10 +31,7 @@ def find_name(given: str, known: Iterable[str], what: str, aliases: Mapping[str,
         return fitting[0]
     if fitting:
         raise InvalidInput(f"The {what} {given!r} could be {' or '.join(map(repr, fitting))}; write it in full.")
-    close = difflib.get_close_matches(folded_name(given), [folded_name(text) for text, _ in spelled], n=1)
-    meant = next((name for text, name in spelled if close and folded_name(text) == close[0]), None)
-    shown = ", ".join(sorted(names)[:30]) + (", ..." if len(names) > 30 else "")
-    raise InvalidInput(f"No {what} {given!r}; " + (f"did you mean {meant!r}?" if meant else f"there are {shown}."))
+    raise InvalidInput(unknown(what, given, dict.fromkeys(text for text, _ in spelled)))
 
 
 _FRAMEWORKS = ("Vision_Language_", "nnU-Net_", "MONAI_", "_")

@@ -10,7 +10,14 @@ from segauge.stats import OrderStability, ScoreMatrix, order_stability
 from segbench.analysis.audit import Coverage, audit_coverage
 from segbench.analysis.boards import Board, boards_of
 from segbench.analysis.cohort import Cohort, describe_cohort
-from segbench.analysis.contrasts import ChangedWinner, PositionPairing, changed_winners, position_pairing
+from segbench.analysis.contrasts import (
+    ChangedWinner,
+    PositionPairing,
+    TypicalCase,
+    changed_winners,
+    position_pairing,
+    typical_case,
+)
 from segbench.analysis.entries import RegisteredModel
 from segbench.analysis.groups import (
     BoxFigure,
@@ -18,12 +25,14 @@ from segbench.analysis.groups import (
     GroupReport,
     aggregated_matrix,
     box_figure,
+    membership,
     report_groups,
 )
 from segbench.analysis.joint import JointBoard, PartBoard, joint_board, part_board
 from segbench.analysis.maps import SignificanceMap, significance_map
 from segbench.analysis.rules import Rules
 from segbench.analysis.scored_set import AVERAGE, ScoredSet
+from segbench.analysis.web_board import WebRow, web_board
 
 
 @dataclass(frozen=True)
@@ -60,7 +69,8 @@ class SetAnalysis:
         boxes, aggregated_boxes: the same by Touchstone's rules.
         parts: official splits beside the whole, on the leading average.
         stability: per metric how the order settles.
-        winners, pairing: per metric what common mistakes would have changed.
+        winners, pairing, typical: per metric what common mistakes would have changed; the last by our rules only.
+        web: per metric Touchstone's web board, by its rules only.
 
     """
 
@@ -78,6 +88,8 @@ class SetAnalysis:
     stability: Mapping[str, OrderStability]
     winners: Mapping[str, tuple[ChangedWinner, ...]]
     pairing: Mapping[str, PositionPairing]
+    typical: Mapping[str, TypicalCase]
+    web: Mapping[str, tuple[WebRow, ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,18 +138,20 @@ def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> Set
         raise InvalidInput(f"{scored.name}: no metric of which it is known which way is better; there are {asked}.")
     unknown = [metric for metric in scored.metrics if not scored.is_comparable(metric)]
     left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
+    left_out += _small_families(given, rules)
     boards = {metric: boards_of(scored, metric, rules) for metric in chosen} if len(scored.models) > 1 else {}
     groups, boxes = _groups(given, rules, chosen)
     aggregated, aggregated_boxes = _aggregated(given, rules, chosen)
     stability = {metric: found for metric in boards if (found := _stability(scored, metric, rules)) is not None}
     cases = scored.common_cases if rules.cases == "common" else scored.cases
+    maps = {metric: tuple(_maps(scored, metric, found, rules)) for metric, found in boards.items()}
     return SetAnalysis(
         scored.name,
         scored,
         audit_coverage(scored, chosen[0], (*given.findings, *left_out)),
         describe_cohort(scored.metadata, cases, given.split) if scored.metadata else None,
         boards,
-        {metric: tuple(_maps(scored, metric, found, rules)) for metric, found in boards.items()},
+        maps,
         tuple(groups),
         tuple(aggregated),
         tuple(boxes),
@@ -146,7 +160,23 @@ def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> Set
         stability,
         {metric: changed_winners(found) for metric, found in boards.items()},
         {metric: position_pairing(scored, metric) for metric in boards},
+        {
+            metric: typical
+            for metric in boards
+            if (typical := _typical(scored, metric, maps[metric], rules)) is not None
+        },
+        {metric: web_board(scored, metric) for metric in boards} if rules.is_touchstone else {},
     )
+
+
+def _small_families(given: StudyInput, rules: Rules) -> Iterator[str]:
+    """Yield the declared families of which nothing can be estimated, with the sizes of their groups."""
+    for family in given.families:
+        minimum = family.minimum or rules.minimum
+        sizes = membership(family, given.scored.cases, given.scored.metadata).sizes
+        if not family.suggested and sum(size >= minimum for size in sizes.values()) < 2:
+            named = ", ".join(f"{name} {size}" for name, size in sizes.items())
+            yield f"groups of {family.name!r} are not compared: it takes two of {minimum} cases or more ({named})"
 
 
 def subjects_of(scored: ScoredSet, metric: str, rules: Rules) -> Iterator[tuple[str, ScoreMatrix]]:
@@ -213,6 +243,15 @@ def _maps(scored: ScoredSet, metric: str, boards: Sequence[Board], rules: Rules)
         if matrix is not None:
             comparison = None if board.ranking is None else board.ranking.comparison
             yield significance_map(matrix, board.subject, metric, rules, comparison)
+
+
+def _typical(scored: ScoredSet, metric: str, maps: Sequence[SignificanceMap], rules: Rules) -> TypicalCase | None:
+    """Set the maps of the structures beside a rank test; an average of structures has no value per case to test."""
+    if rules.is_touchstone:
+        return None
+    structures = [found for found in maps if found.subject in scored.structures]
+    pairs = [(scored.matrix(found.subject, metric, rules.cases), found) for found in structures]
+    return typical_case(metric, [pair for pair in pairs if not pair[0].has_failures_without_value])
 
 
 def _stability(scored: ScoredSet, metric: str, rules: Rules) -> OrderStability | None:

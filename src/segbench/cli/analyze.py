@@ -11,7 +11,7 @@ from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
-from segbench.studies import StudyOptions, read_study, write_study
+from segbench.studies import StudyOptions, read_study, records_in, write_study
 from segbench.studies.words import changes, outcome, warnings_of
 
 
@@ -21,8 +21,8 @@ def add_parser(subparsers: Any) -> None:
         "analyze",
         help="audit, boards, significance maps, groups and test sets from per-case scores: page, figures, tables",
         description="Analyses per-case scores of several models: a Touchstone folder, any table that segauge imports, "
-        "or a record of segbench. Several test sets: NAME=PATH each. Exit codes: 0 fine, 1 the files were refused or "
-        "cannot be read, 2 usage.",
+        "a record of segbench, or a folder of such records (each a test set). Several test sets: NAME=PATH each. Exit "
+        "codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
     )
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="scores of one test set, or NAME=PATH of several")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write into")
@@ -118,10 +118,12 @@ def _sources(results: list[str]) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for text in results:
         name, path = _named(text)
-        name = name or path.name.removesuffix(path.suffix) or str(path)
-        if name in found:
-            raise InvalidInput(f"Two test sets are called {name!r}; name them: NAME=PATH.")
-        found[name] = path
+        paths = records_in(path) or [path]
+        for one in paths:
+            own = name if name and len(paths) == 1 else one.name.removesuffix(one.suffix) or str(one)
+            if own in found:
+                raise InvalidInput(f"Two test sets are called {own!r}; name them: NAME=PATH.")
+            found[own] = one
     return found
 
 

@@ -115,10 +115,16 @@ def _lines(found: Assessment) -> list[str]:
         f"Mean difference {pair.a} - {pair.b}: {pair.delta:+.4f}{interval} ({100 * found.level:g} %), "
         f"{found.n} cases{patients}",
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
-        f"Better in {100 * pair.wins:.0f} % of the cases; the typical case (Wilcoxon) p = {rival.wilcoxon_p:.2g}",
     ]
+    if rival.wins is not None:
+        lines.append(
+            f"Better in {100 * rival.wins:.0f} % of the cases; the typical case (Wilcoxon) p = {rival.wilcoxon_p:.2g}"
+        )
     if found.equivalence is not None:
-        lines.append(f"Within the margin that does not matter: probability {percent(found.equivalence)}")
+        lines.append(
+            f"The difference is within {found.indifference:g}, which does not matter, with a probability of "
+            f"{percent(found.equivalence)}"
+        )
     if plan is not None:
         needed = "no realistic number of cases" if plan.cases_needed is None else f"{plan.cases_needed} cases"
         lines.append(
@@ -165,10 +171,12 @@ def assessment_values(found: Assessment) -> dict[str, Any]:
         "n": found.n,
         "n_units": found.n_units,
         "equivalence": found.equivalence,
+        "indifference": found.indifference,
         "means": {name: mean.to_dict() for name, mean in found.means.items()},
         "rivals": [
             {
                 **vars(rival.pair),
+                "wins": rival.wins,
                 "probability_false": rival.probability_false,
                 "wilcoxon_p": rival.wilcoxon_p,
                 "plan": None if rival.plan is None else vars(rival.plan),

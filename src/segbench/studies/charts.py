@@ -32,8 +32,10 @@ class StudyFigure:
         name: path of its files below `figures`, without an ending.
         section: of the page.
         title, caption: what it is, and what to know when reading it.
-        make: draws it.
-        inline: whether it stands in the page; otherwise the page links to its file.
+        make: draws it; None where it is put together of others.
+        parts: names of the figures it is put together of, in their order.
+        inline: whether it stands in the page, the first of its section open and the others folded; otherwise the page
+            links to its file.
         detail: one of very many; written in the first format only.
 
     """
@@ -42,9 +44,10 @@ class StudyFigure:
     section: str
     title: str
     caption: str
-    make: Callable[[], Any]
+    make: Callable[[], Any] | None
     inline: bool = True
     detail: bool = False
+    parts: tuple[str, ...] = ()
 
 
 def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
@@ -54,7 +57,8 @@ def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
         folder = f"set-{i + 1}/" if several else ""
         for figure in _set_figures(one):
             title = f"{one.name}: {figure.title}" if several else figure.title
-            yield replace(figure, name=f"{folder}{figure.name}", title=title)
+            parts = tuple(f"{folder}{part}" for part in figure.parts)
+            yield replace(figure, name=f"{folder}{figure.name}", title=title, parts=parts)
 
 
 def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
@@ -80,11 +84,11 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 
 
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
-    for i, board in enumerate(boards):
+    for board in boards:
         interval = "" if board.ranking is None else " with interval"
         caption = f"Mean{interval} over {board.n_cases} cases; models on the first place stand out. {board.rule}"
         make = partial(_forest, board)
-        yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make, i == 0)
+        yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make)
 
 
 def _forest(board: Board) -> Any:
@@ -98,35 +102,23 @@ def _forest(board: Board) -> Any:
 
 
 def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[StudyFigure]:
+    section = f"maps-{metric}"
+    names = [f"maps/{_file(found.subject)}-{metric}" for found in maps]
     if len(maps) > 1:
-        caption = f"{maps[0].rule} Models in each map from best to worst; pointing at a cell shows the numbers."
-        yield StudyFigure(
-            f"maps/all-{metric}", f"maps-{metric}", f"All pairs, {metric}", caption, partial(_all_maps, maps)
-        )
-    for i, found in enumerate(maps):
+        title = f"All maps of {metric} in one figure"
+        yield StudyFigure(f"maps/all-{metric}", section, title, maps[0].rule, None, False, parts=tuple(names))
+    for name, found in zip(names, maps, strict=True):
         title = f"{found.subject} {metric}"
-        make = partial(_map, found, "")
-        yield StudyFigure(
-            f"maps/{_file(found.subject)}-{metric}",
-            f"maps-{metric}",
-            title,
-            found.rule,
-            make,
-            len(maps) == 1 and i == 0,
-        )
-
-
-def _all_maps(maps: Sequence[SignificanceMap]) -> Any:
-    return figures.panels([_map(found, f"{found.subject} {found.metric}") for found in maps], columns=3)
+        caption = f"{found.rule} Models from best to worst; pointing at a cell shows the numbers."
+        yield StudyFigure(name, section, f"{title}, all pairs", caption, partial(_map, found, title))
 
 
 def _map(found: SignificanceMap, title: str) -> Any:
     cells = []
     for cell in found.cells:
         interval = "" if cell.ci_low is None else f" [{cell.ci_low:+.4f}, {cell.ci_high:+.4f}]"
-        note = (
-            f"mean difference {cell.delta:+.4f}{interval}, n = {cell.n}, better in {100 * cell.wins:.0f} % of the cases"
-        )
+        wins = "" if cell.wins is None else f", better in {100 * cell.wins:.0f} % of the cases"
+        note = f"mean difference {cell.delta:+.4f}{interval}, n = {cell.n}{wins}"
         cells.append(PairCell(cell.row, cell.column, cell.verdict, cell.p_value, cell.effect_size, note))
     return figures.significance_map(found.models, cells, title=title)
 
@@ -174,7 +166,8 @@ def _group_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 def _report_figure(report: GroupReport, models: Sequence[str]) -> StudyFigure:
     overlap = " Groups overlap; gaps resample all cases together." if report.membership.overlaps else ""
     caption = (
-        f"Boxes of the cases of each group with {report.minimum} cases or more; on the right each model's largest gap "
+        f"Boxes of the cases of each group with {report.minimum} cases or more, from top to bottom in the legend's "
+        "order (read it row by row); on the right each model's largest gap "
         f"between groups with its interval, corrected for all pairs of groups.{overlap}"
     )
     notes = {}

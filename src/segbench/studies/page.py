@@ -102,7 +102,7 @@ def _table_sections(tables: Sequence[StudyTable]) -> dict[str, list[StudyTable]]
 
 _SECTIONS = {
     "audit": ("audit",),
-    "boards": ("overview-", "boards-"),
+    "boards": ("overview-", "boards-", "web-"),
     "maps": ("pairs-",),
     "cohort": ("cohort",),
     "groups": ("group",),

@@ -97,9 +97,26 @@ def _source(path: Path, options: StudyOptions) -> _Source:
     if options.format == "auto" and is_record(path):
         return _of_record(load_record(path))
     repairs = replace(options.repairs, cases="keep")
-    found = read_scores(path, format=options.format, metric=options.metric, columns=options.columns, repairs=repairs)
+    try:
+        found = read_scores(
+            path, format=options.format, metric=options.metric, columns=options.columns, repairs=repairs
+        )
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}{_hint(path)}") from error
     findings = tuple(str(finding) for finding in found.audit.findings)
     return _Source(found.tables, findings, "touchstone" in found.formats)
+
+
+def _hint(path: Path) -> str:
+    """Return which folder in this one has scores, for those who named the one above it."""
+    inner = sorted(found for found in path.iterdir() if found.is_dir()) if path.is_dir() else []
+    fitting = [found.name for found in inner if next(found.glob("*/dsc.csv"), None) is not None]
+    return f" Did you mean the folder {fitting[0]} in it?" if fitting else ""
+
+
+def records_in(path: Path) -> list[Path]:
+    """Return the records of segbench that lie in a folder, by name; none for a file."""
+    return [found for found in sorted(path.glob("*.json")) if is_record(found)] if path.is_dir() else []
 
 
 def is_record(path: Path) -> bool:

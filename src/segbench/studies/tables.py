@@ -11,11 +11,13 @@ from segauge.io.outputs import csv_text
 from segauge.report.html import packed_column, rounded
 from segauge.report.tables import Column, TextTable
 from segbench.analysis.boards import Board
+from segbench.analysis.contrasts import PositionPairing
 from segbench.analysis.entries import COLUMNS, RegisteredModel
 from segbench.analysis.groups import BoxFigure, GroupReport
 from segbench.analysis.joint import JointBoard, PartBoard
 from segbench.analysis.maps import SignificanceMap
 from segbench.analysis.study import Analysis, SetAnalysis
+from segbench.analysis.web_board import WebRow
 
 Cell = str | float | int | None
 
@@ -107,6 +109,9 @@ def _set_tables(one: SetAnalysis, analysis: Analysis) -> Iterator[StudyTable]:
             figures = [box for box in boxes if box.metric == metric]
             if figures:
                 yield box_table(figures, f"{name}-{metric}")
+        if metric in one.web:
+            yield web_table(one.web[metric], metric)
+            yield position_table(one.pairing[metric])
         parts = [part for part in one.parts if part.board.metric == metric]
         if parts:
             yield part_table(parts, metric)
@@ -270,6 +275,32 @@ def box_table(figures: Sequence[BoxFigure], name: str) -> StudyTable:
         "Kruskal-Wallis test over all boxes of the figure."
     )
     return StudyTable(name, words, titles, rows)
+
+
+def web_table(found: Sequence[WebRow], metric: str) -> StudyTable:
+    """Return Touchstone's web board of every structure."""
+    titles = ("structure", "rank", "model", "median", "2.5 %", "97.5 %", "mean", "n")
+    rows = tuple((row.structure, row.rank, row.model, row.median, row.low, row.high, row.mean, row.n) for row in found)
+    words = (
+        f"Touchstone's web board of {metric}: by the median. What it calls a 95 % confidence interval are the 2.5 and "
+        "97.5 percentiles of the cases: where cases lie, not how well the median is known."
+    )
+    return StudyTable(f"web-board-{metric}", words, titles, rows)
+
+
+def position_table(found: PositionPairing) -> StudyTable:
+    """Return the web board's tests of models whose lists of cases differ, beside the same tests paired by case id."""
+    titles = ("structure", "model a", "model b", "p by row", "p by case id", "verdict changes")
+    rows = tuple(
+        (pair.structure, pair.a, pair.b, pair.by_position, pair.by_id, "yes" if pair.is_changed else "no")
+        for pair in found.pairs
+    )
+    words = (
+        "The web board's tests (two-sided Wilcoxon, uncorrected) pair cases by their row in the file. All pairs of "
+        f"models with different lists of cases: {found.affected} of {found.tested}; {found.changed} get another "
+        "verdict at 0.05."
+    )
+    return StudyTable(f"web-tests-{found.metric}", words, titles, rows)
 
 
 def part_table(parts: Sequence[PartBoard], metric: str) -> StudyTable:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from segbench.analysis.boards import Board
+from segbench.analysis.contrasts import TypicalCase
 from segbench.analysis.groups import BoxFigure, GroupReport
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
 from segbench.analysis.scored_set import AVERAGE
@@ -21,12 +22,15 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
         alone = [board.subject for board in boards if not board.average and len(board.winners) == 1]
         structures = [board for board in boards if not board.average]
         if structures and boards[0].ranking is not None:
-            share = "none" if not alone else f"{len(alone)}"
-            named = f" ({', '.join(alone)})" if alone else ""
-            yield (
-                f"{metric}: on {share} of {len(structures)} structures a single model holds the first "
-                f"place{named}{'' if len(alone) == len(structures) else '; on the others several share it'}."
-            )
+            yield f"{metric}: {_first_places(alone, len(structures))}"
+
+
+def _first_places(alone: Sequence[str], count: int) -> str:
+    """Return on which structures a single model holds the first place."""
+    if not alone:
+        return f"on none of the {count} structures a single model holds the first place; several share it."
+    named = f"on {len(alone)} of {count} structures a single model holds the first place ({', '.join(alone)})"
+    return f"{named}." if len(alone) == count else f"{named}; on the others several share it."
 
 
 def _leader(board: Board, metric: str) -> str:
@@ -67,23 +71,34 @@ def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
             f"{pairing.tested} comparisons would pair different cases, and {pairing.changed} would get another verdict "
             "(two-sided Wilcoxon, 0.05)"
         )
-        if pairing.example is not None:
-            structure, a, b, wrong, right = pairing.example
-            text += f"; most of all {structure}, {a} against {b}: p = {wrong:.2g} instead of {right:.2g}"
-        yield f"{text}."
-    yield from _small_differences(one)
-
-
-def _small_differences(one: SetAnalysis) -> Iterator[str]:
-    """Yield, per metric, the share of significant pairs by Touchstone's rule among all: an interval says how large."""
-    for metric, maps in one.maps.items():
-        cells = [cell for found in maps for cell in found.cells if cell.verdict == "better" and cell.ci_low is not None]
-        if cells:
-            least = min(cells, key=lambda cell: abs(cell.delta))
-            yield (
-                f"{metric}: every verdict has a difference and an interval; the smallest significant difference is "
-                f"{least.delta:+.4f} [{least.ci_low:+.4f}, {least.ci_high:+.4f}] ({least.row} against {least.column})."
+        if (example := pairing.example) is not None:
+            text += (
+                f"; most of all {example.structure}, {example.a} against {example.b}: p = {example.by_position:.2g} "
+                f"instead of {example.by_id:.2g}"
             )
+        yield f"{text}."
+    yield from map(_typical_case, one.typical.values())
+
+
+def _typical_case(found: TypicalCase) -> str:
+    """Return what a rank test alone would have claimed, and what the interval of the mean says to it."""
+    text = (
+        f"{found.metric}: every verdict is of a mean difference with its interval. One-sided Wilcoxon tests of the "
+        f"typical case with Holm's correction, on the same cases, call {found.significant} of {found.pairs} pairs "
+        "significant; "
+    )
+    text += (
+        f"the mean differences of {found.undecided} of them are not told from 0"
+        if found.undecided
+        else "the mean differences of all of them are told from 0, too"
+    )
+    if found.opposite:
+        text += f", and {found.opposite} favour the model with the worse mean"
+    if found.example is not None:
+        structure, a, b, p, delta, low, high = found.example
+        interval = f"{delta:+.4f} [{low:+.4f}, {high:+.4f}]"
+        text += f"; {structure}, {a} against {b}: p = {p:.2g} for a mean difference of {interval}"
+    return f"{text}."
 
 
 def rules_in_words(analysis: Analysis) -> list[tuple[str, str]]:
@@ -126,7 +141,11 @@ def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
     if one.scored.cluster is None and one.scored.metadata:
         yield "Cases count as independent; where a patient or centre has several, name the column (--cluster)."
     reports: list[GroupReport | BoxFigure] = [*one.groups, *one.boxes]
-    for report in reports:
-        if report.subject == AVERAGE and report.membership.overlaps:
-            pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n})" for pair in report.membership.overlaps[:4])
-            yield f"Groups of {report.family!r} overlap ({report.metric}): {pairs}."
+    # Once per family: groups are the same for every metric.
+    overlapping = {
+        report.family: report for report in reports if report.subject == AVERAGE and report.membership.overlaps
+    }
+    for family, report in overlapping.items():
+        pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n} cases)" for pair in report.membership.overlaps[:4])
+        more = f" and {len(report.membership.overlaps) - 4} more pairs" if len(report.membership.overlaps) > 4 else ""
+        yield f"Groups of {family!r} overlap: {pairs}{more}."

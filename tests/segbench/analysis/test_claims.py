@@ -156,3 +156,56 @@ def test_review_with_a_margin_gives_the_probability_of_equivalence():
     found = review_claim(a, b, margin=0.02, correlation=0.6)
     assert found.scenarios[0].equivalence > 0.99
     assert found.probability_false == pytest.approx(0.5)
+
+
+def test_an_assessment_is_the_paired_t_test_where_that_is_exact():
+    """Normal differences, many cases: p-value, interval, equivalence and cases needed have closed forms."""
+    from scipy.stats import chi2, norm, t, ttest_1samp
+
+    rng = np.random.default_rng(5)
+    n, margin = 400, 0.012
+    other = rng.uniform(0.3, 0.6, n)
+    differences = rng.normal(0.0, 0.08, n)
+    differences += 0.006 - differences.mean()
+    matrix = ScoreMatrix(
+        tuple(map(str, range(n))), ("a", "b"), np.column_stack([other + differences, other]), Scale(True, (0.0, 1.0))
+    )
+    found = assess_claim(matrix, parse_claim("a > b"), margin=margin, n_resamples=20_000)
+    exact = ttest_1samp(differences, 0.0, alternative="greater")
+    error = differences.std(ddof=1) / np.sqrt(n)
+    # 20,000 resamples: three standard errors of a share are at most 3 * sqrt(0.25 / 20000) = 0.011.
+    assert found.probability_false == pytest.approx(exact.pvalue, abs=0.011)
+    within = t.cdf((margin - 0.006) / error, n - 1) - t.cdf((-margin - 0.006) / error, n - 1)
+    assert found.equivalence == pytest.approx(within, abs=0.011)
+    pair = found.closest.pair
+    half = t.ppf(0.975, n - 1) * error
+    # The bootstrap's critical value has an error of about 1 %; 3 % allows three of them.
+    assert (pair.ci_low, pair.ci_high) == pytest.approx((0.006 - half, 0.006 + half), abs=0.03 * half)
+    # The spread counts as estimated: its upper 80 % limit is used. Normal and t quantiles differ by two or so cases.
+    spread = differences.std(ddof=1) * np.sqrt((n - 1) / chi2.ppf(0.2, n - 1))
+    needed = ((norm.ppf(0.975) + norm.ppf(0.8)) * spread / 0.006) ** 2
+    assert found.closest.plan.cases_needed == pytest.approx(needed, abs=5)
+    assert found.verdict == "not shown"
+
+
+def test_no_case_wins_an_average_of_structure_means():
+    """What a case adds to such an average is not its score: no share of cases won, no test of the typical case."""
+    rng = np.random.default_rng(0)
+    values = rng.uniform(0.4, 0.8, (30, 2, 1))
+    status = np.full((30, 2), Status.PRESENT, dtype=object)
+    cases = tuple(f"c{i:02d}" for i in range(30))
+    tables = {
+        name: ScoreTable(cases, ("liver", "spleen"), ("dice",), values + shift, status)
+        for name, shift in (("a", 0.1), ("b", 0.0))
+    }
+    scored = ScoredSet("x", tables)
+    found = {
+        average: assess_claim(
+            resolve_claim(parse_claim("a > b on average dice"), scored, rules)[1], parse_claim("a > b")
+        )
+        for average in ("structure-means", "case-mean")
+        for rules in (rules_of(average=average, n_resamples=500),)
+    }
+    assert (found["structure-means"].closest.wins, found["structure-means"].closest.wilcoxon_p) == (None, None)
+    assert found["case-mean"].closest.wins == 1.0
+    assert found["case-mean"].closest.wilcoxon_p < 1e-5

@@ -11,7 +11,9 @@ from segbench.analysis import rules_of
 from segbench.cli import main
 from segbench.records import save_record
 from segbench.studies import StudyOptions, read_study
+from segbench.studies.charts import StudyFigure
 from segbench.studies.reading import is_record
+from segbench.studies.writing import _with_own_names
 from tests.segbench.made_up import record, table
 
 NASTY = "<script>alert(1)</script>"
@@ -207,3 +209,38 @@ def test_records_of_a_run_bring_their_models_and_patients(tmp_path):
     assert any(finding.startswith("cheat is not ranked: trained on") for finding in inputs[0].findings)
     assert analyze(tmp_path / "out", path) == 0
     assert (tmp_path / "out" / "tables" / "boards-dice.csv").exists()
+
+
+def test_a_folder_of_records_is_several_test_sets(tmp_path, capsys):
+    for seed in (0, 1):
+        scores = np.random.default_rng(seed).beta(9, 1, (24, 2))
+        tables = {name: table(scores[:, k]) for k, name in enumerate(("one", "two"))}
+        save_record(record(tables), tmp_path / "runs" / f"run-{seed}.json")
+    (tmp_path / "runs" / "notes.json").write_text("{}")
+    assert analyze(tmp_path / "out", tmp_path / "runs") == 0
+    names = {path.name for path in (tmp_path / "out" / "tables").iterdir()}
+    assert {"run-0-boards-dice.csv", "run-1-boards-dice.csv", "all-test-sets-dice.csv"} <= names
+
+
+def test_the_folder_above_the_scores_gets_a_hint(tmp_path, capsys):
+    (tmp_path / "data" / "results" / "nnU-Net_A").mkdir(parents=True)
+    (tmp_path / "data" / "results" / "nnU-Net_A" / "dsc.csv").write_text("name,liver\nc1,0.9\n")
+    assert analyze(tmp_path / "out", tmp_path / "data") == 1
+    assert "Did you mean the folder results in it?" in capsys.readouterr().err
+
+
+def test_groups_of_too_few_cases_are_named(files, capsys):
+    (files / "few.yaml").write_text("families:\n  few: {groups: {these: {ids: [c01]}, those: {ids: [c02, nobody]}}}\n")
+    given = (files / "scores.csv", "--metadata", files / "meta.csv", "--groups", files / "few.yaml")
+    assert analyze(files / "out", *given) == 0
+    said = capsys.readouterr().out
+    assert "groups of 'few' are not compared: it takes two of 5 cases or more (these 1, those 1)" in said
+
+
+def test_parts_of_a_figure_follow_their_names():
+    """Structures that a file system cannot tell apart get other file names, and the joined figure finds each."""
+    names = ("maps/Liver-dice", "maps/liver-dice", "maps/liver-dice")
+    figures = [StudyFigure(name, "maps", name, "", lambda: None) for name in names]
+    joined, *others = _with_own_names([StudyFigure("maps/all", "maps", "all", "", None, parts=names), *figures])
+    assert joined.parts == tuple(figure.name for figure in others)
+    assert len({figure.name.casefold() for figure in others}) == 3

@@ -20,6 +20,7 @@ from segauge.report.figures.charting import (
     unique_labels,
     value_axis,
     value_scale,
+    wrapped_legend,
 )
 from segauge.report.figures.themes import COLOURS, series_colours
 
@@ -31,6 +32,8 @@ _INK = COLOURS["light"]
 
 #: More points of one group than this would be a smear: then only those outside the middle 98 % are drawn.
 MOST_POINTS = 400
+#: More series than this make a group's boxes narrower, so that many groups stay on one page.
+FEW_SERIES = 4
 #: Points of a whole figure, likewise.
 MOST_POINTS_IN_ALL = 3000
 
@@ -95,8 +98,10 @@ def raincloud(
     """
     alt = altair_module()
     kept = [point for point in points if math.isfinite(point.value)]
-    groups = list(dict.fromkeys(point.group for point in kept))
-    members = {group: [point for point in kept if point.group == group] for group in groups}
+    members: dict[str, list[Point]] = {}
+    for point in kept:
+        members.setdefault(point.group, []).append(point)
+    groups = list(members)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(groups) - 0.45, -0.55], nice=False))
     domain = domain or fitted((point.value for point in kept), bounds)
     x = alt.X("value:Q", axis=value_axis(axis, grid=True), scale=value_scale(domain))
@@ -131,6 +136,8 @@ def density(values: Floats, bounds: tuple[float, float] | None = None, count: in
     mirrored = [values, *(2 * end - values for end in (low, high) if math.isfinite(end))]
     heights = np.zeros(count)
     for sources in mirrored:
+        # Beyond seven widths a kernel adds less than 1e-10 of its height: most mirrored values lie there.
+        sources = sources[(sources > places[0] - 7 * width) & (sources < places[-1] + 7 * width)]
         heights += np.exp(-0.5 * ((places[:, None] - sources[None, :]) / width) ** 2).sum(axis=1)
     return places, heights / heights.max()
 
@@ -264,24 +271,25 @@ def boxes(
         "series:N",
         sort=list(named.values()),
         scale=alt.Scale(domain=list(named.values()), range=series_colours(len(named))),
-        legend=alt.Legend(title=None) if len(series) > 1 else None,
+        legend=wrapped_legend(list(named.values()), width + 200) if len(series) > 1 else None,
     )
+    below, label = alt.Y2("below:Q"), alt.Description("label:N")
     base = chart_of(boxed).encode(color=colour)
     names = [{"y": i, "text": text} for i, text in enumerate(unique_labels(groups))]
     layers = [
-        base.mark_rule().encode(x=_at(x, "low"), x2="high:Q", y=y),
+        base.mark_rule().encode(x=_at(x, "low"), x2=alt.X2("high:Q"), y=y),
         base.mark_rect(opacity=1).encode(
-            x=_at(x, "first"), x2="third:Q", y=_at(y, "above"), y2="below:Q", description="label:N"
+            x=_at(x, "first"), x2=alt.X2("third:Q"), y=_at(y, "above"), y2=below, description=label
         ),
-        base.mark_rule(strokeWidth=2).encode(x=x, y=_at(y, "above"), y2="below:Q", color=alt.value(_INK["ground"])),
+        base.mark_rule(strokeWidth=2).encode(x=x, y=_at(y, "above"), y2=below, color=alt.ColorValue(_INK["ground"])),
         chart_of(outer)
         .mark_point(filled=True, size=12, opacity=0.6)
-        .encode(x=_at(x, "value"), y=y, color=colour, description="label:N"),
+        .encode(x=_at(x, "value"), y=y, color=colour, description=label),
         chart_of(names)
         .mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
-        .encode(x=alt.value(-10), y=y, text="text:N"),
+        .encode(x=alt.XValue(-10), y=y, text=alt.Text("text:N")),
     ]
-    height = len(groups) * (14 * len(series) + 12)
+    height = len(groups) * ((14 if len(series) <= FEW_SERIES else 10) * len(series) + 12)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=max(height, 50))
     return chart.properties(title=title) if title else chart
 

@@ -36,12 +36,22 @@ FEWEST_FOR_VERDICT = 10
 
 @dataclass(frozen=True)
 class RivalResult:
-    """The claimed model against one other: the pair, and the probability that the claim fails on it."""
+    """The claimed model against one other.
+
+    Attributes:
+        pair: the two models.
+        probability_false: that the claim fails on them.
+        plan: cases needed.
+        wins, wilcoxon_p: share of cases where the claimed model is better, and the test of the typical case; None for
+            an average of structure means, which no single case has.
+
+    """
 
     pair: PairResult
     probability_false: float
     plan: PairPlan | None
-    wilcoxon_p: float
+    wins: float | None
+    wilcoxon_p: float | None
 
 
 @dataclass(frozen=True)
@@ -57,7 +67,8 @@ class Assessment:
         n, n_units: cases, and independent patients among them.
         rivals: against each other model; one for a claim about a pair.
         means: of the models concerned, with intervals.
-        equivalence: probability that the (closest) rival is within the margin; None without a margin.
+        equivalence: probability that the closest rival is within `indifference`; None without one.
+        indifference: differences within it do not matter: the margin that was given; None without one.
         notes: rules that made the numbers, and warnings.
 
     """
@@ -72,6 +83,7 @@ class Assessment:
     rivals: tuple[RivalResult, ...]
     means: dict[str, Estimate]
     equivalence: float | None
+    indifference: float | None
     notes: tuple[str, ...]
 
     @property
@@ -121,7 +133,7 @@ def assess_claim(
         _rival(asked, claim.left, rival, each[k], level, margin, power, n_resamples, seed)
         for k, rival in enumerate(rivals)
     )
-    equivalent = margin if margin is not None else limit if claim.relation != "better" else None
+    indifference = margin if margin is not None else limit if claim.relation != "better" else None
     units = int(doubt.units.min())
     return Assessment(
         claim,
@@ -133,7 +145,8 @@ def assess_claim(
         units,
         results,
         {name: _mean(asked, name, level, n_resamples, seed) for name in asked.models},
-        None if equivalent is None else doubt.probability(np.asarray((np.abs(doubt.draws) < equivalent).all(axis=1))),
+        None if indifference is None else doubt.probability(np.abs(doubt.draws[:, np.argmax(each)]) < indifference),
+        indifference,
         _notes(matrix, claim, units, len(rivals)),
     )
 
@@ -183,8 +196,10 @@ def _rival(
     pair = replace(asked, models=(left, rival), values=asked.values[:, columns])
     found = compare(pair, level=level, margin=margin, n_resamples=n_resamples, seed=seed).pairs[0]
     plan = plan_pairs(pair, power=power, level=level)[0]
+    if asked.linearised:
+        return RivalResult(found, false, plan, None, None)
     typical = float(wilcoxon((pair.values[:, :1] - pair.values[:, 1:]), exact=None)[0])
-    return RivalResult(found, false, plan, typical)
+    return RivalResult(found, false, plan, found.wins, typical)
 
 
 def _verdict(
