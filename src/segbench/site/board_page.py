@@ -16,11 +16,13 @@ from segauge.report.illustrations import Illustration
 from segauge.stats import Comparison, PairPlan, ScoreMatrix, average_matrix, rank_frequencies
 from segbench.leaderboard import AVERAGE, Board, Standing, board_scores, chosen_models, metric_scale
 from segbench.site.axes import Axis
-from segbench.site.chapters import Chapter, axis_of, metric_title, structure_title
+from segbench.site.chapters import FEWEST_POINTS, Chapter, axis_of, metric_title, structure_title
 from segbench.site.rows import board_axis
 
 #: More models than this make a map or a cloud that nobody reads: then the best of them only.
 MOST_DRAWN = 24
+#: More curves than this hide each other.
+MOST_CURVES = 8
 
 
 @dataclass(frozen=True)
@@ -171,21 +173,35 @@ def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
 
 def _tolerance_curve(chapter: Chapter, board: Board) -> Iterator[Illustration]:
     """Yield the surface Dice against its tolerance, where the record has it at three tolerances or more."""
-    known = {}
-    for one in chapter.boards:
-        name, _, tolerance = one.metric.partition("@")
-        if one.structure == board.structure and name == "nsd" and tolerance and board.metric.startswith("nsd"):
-            known[float(tolerance)] = one
-    if len(known) < 3:
+    known = chapter.curve(board.structure) if board.metric.partition("@")[0] == "nsd" else {}
+    names = [standing.model for standing in board.standings]
+    series = {name: curve for name in names[:MOST_CURVES] if (curve := tolerance_curve(known, name)) is not None}
+    if not known or not series:
         return
-    series = {}
-    for name in [standing.model for standing in board.standings][:8]:
-        found = [(x, e) for x in sorted(known) if (e := known[x][name].estimate) is not None and e.value is not None]
-        if found:
-            series[name] = Curve([x for x, _ in found], [e.value for _, e in found if e.value is not None])
+    level = f"{100 * chapter.leaderboard.settings['level']:g} %"
+    few = f" The first {MOST_CURVES} models of the board are drawn." if len(names) > MOST_CURVES else ""
+    used = chapter.record.protocol.get("options", {}).get("nsd_tolerance_mm")
+    marked = float(used) if board.metric == "nsd" and isinstance(used, (int, float)) else None
+    words = "" if marked is None else " The dashed line is the tolerance of the board."
     yield Illustration(
         "tolerance",
         "Surface Dice against the tolerance",
-        "Share of the two surfaces that lie within the tolerance of each other.",
-        partial(figures.curves, series, x_axis="tolerance in mm", y_axis=metric_title("nsd")),
+        f"Share of the two surfaces that lie within the tolerance of each other, mean over the cases; band: {level} "
+        f"interval at each tolerance. A missed case counts as 0.{words}{few}",
+        partial(figures.curves, series, x_axis="tolerance in mm", y_axis=metric_title("nsd"), marked=marked),
     )
+
+
+def tolerance_curve(known: Mapping[float, Board], model: str) -> Curve | None:
+    """Return a model's mean at every tolerance with its interval; without a band where one has no interval."""
+    found = []
+    for tolerance, board in known.items():
+        standing = next((one for one in board.standings if one.model == model), None)
+        if standing is not None and standing.estimate is not None and standing.estimate.value is not None:
+            found.append((tolerance, standing.estimate))
+    if len(found) < FEWEST_POINTS:
+        return None
+    at, means = [x for x, _ in found], [float(e.value) for _, e in found if e.value is not None]
+    low = [float(e.ci_low) for _, e in found if e.ci_low is not None]
+    high = [float(e.ci_high) for _, e in found if e.ci_high is not None]
+    return Curve(at, means, low, high) if len(low) == len(high) == len(at) else Curve(at, means)

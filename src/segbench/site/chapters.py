@@ -12,6 +12,9 @@ from segbench.leaderboard import AVERAGE, Board, Leaderboard, leaderboard_of
 from segbench.records import RunRecord
 from segbench.site.addresses import query, slugs
 
+#: Fewer tolerances than this make no curve.
+FEWEST_POINTS = 3
+
 
 @dataclass(frozen=True, eq=False)
 class Chapter:
@@ -43,9 +46,20 @@ class Chapter:
 
     @property
     def boards(self) -> tuple[Board, ...]:
-        """The boards in the order of the selectors: the average over structures first, where there is one."""
+        """The boards in the order of the selectors: the average over structures first, where there is one.
+
+        Scores at tolerances that make a curve beside the metric itself have no boards of their own.
+        """
         averages = tuple(board for board in self.leaderboard.averages if board.standings)
-        return (*averages, *self.leaderboard.boards)
+        points = curve_points(self.record.metrics)
+        return tuple(board for board in (*averages, *self.leaderboard.boards) if board.metric not in points)
+
+    def curve(self, structure: str) -> dict[float, Board]:
+        """Return the boards of the surface Dice of a structure by tolerance in mm, ascending; {} for fewer than three."""
+        every = (*self.leaderboard.averages, *self.leaderboard.boards)
+        found = {_tolerance(board.metric): board for board in every if board.structure == structure}
+        known = {tolerance: found[tolerance] for tolerance in sorted(t for t in found if t is not None)}
+        return known if len(known) >= FEWEST_POINTS else {}
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -135,6 +149,21 @@ def _numbered(names: Sequence[str]) -> list[str]:
             numbered, count = f"{name} ({count})", count + 1
         found.append(numbered)
     return found
+
+
+def curve_points(metrics: Sequence[str]) -> frozenset[str]:
+    """Return the metrics that are points of a curve: the NSD at three tolerances or more, beside the NSD itself."""
+    points = frozenset(metric for metric in metrics if _tolerance(metric) is not None)
+    return points if "nsd" in metrics and len(points) >= FEWEST_POINTS else frozenset()
+
+
+def _tolerance(metric: str) -> float | None:
+    """Return the tolerance of "nsd@2.5" in mm; None for any other metric."""
+    name, _, text = metric.partition("@")
+    try:
+        return float(text) if name == "nsd" and text else None
+    except ValueError:
+        return None
 
 
 def structure_title(board: Board) -> str:

@@ -9,6 +9,7 @@ from itertools import pairwise
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
 from segbench.site.addresses import safe_link
 from segbench.site.chapters import Chapter, metric_title, structure_title
+from segbench.site.pictures import why_no_images
 from segbench.site.rows import count_text, duration_text, mean_seconds
 
 
@@ -157,7 +158,7 @@ def _dataset_view(chapters: list[Chapter]) -> DatasetView:
         ("licence", card.licence),
         ("source", card.source),
         ("citation", card.citation),
-        ("images", "may be shown" if card.show_images else "are not shown: its licence does not say that they may be"),
+        ("images", f"are not shown: {reason}" if (reason := why_no_images(card)) else "may be shown"),
         ("note", card.note),
     ]
     kin = [

@@ -7,6 +7,7 @@ from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
@@ -15,8 +16,12 @@ from segbench.cli import main
 from segbench.leaderboard import leaderboard_of
 from segbench.records import load_record, save_record
 from segbench.site import render
+from segbench.site.board_page import board_illustrations, tolerance_curve
+from segbench.site.chapters import chapters_of
 from segbench.site.slices import group_labels
-from tests.segbench.site.examples import hostile, organs
+from tests.segbench.made_up import record as made_up
+from tests.segbench.made_up import table
+from tests.segbench.site.examples import analysed, hostile, organs
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="the site needs segauge[report]")
@@ -171,6 +176,51 @@ def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, 
     assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 5
     assert "1 do not follow" in (tmp_path / "site" / "index.html").read_text()
     capsys.readouterr()
+
+
+CURVE = ("nsd", "nsd@1", "nsd@2.5", "nsd@10")
+
+
+def surfaces(metrics=CURVE):
+    """Two models whose surface Dice grows with the tolerance; the second one missed a case."""
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.5, 0.6, (15, 1, 1)) + np.linspace(0, 0.35, len(metrics))
+    tables = {}
+    for name, lost in (("one", 0.0), ("other", 0.05)):
+        values = base - lost + rng.normal(0, 0.004, base.shape)
+        missed = [(4, 0)] if name == "other" else []
+        values[[place[0] for place in missed]] = 0.0
+        tables[name] = table(values, metrics=metrics, missed=missed)
+    return analysed(made_up(tables))
+
+
+def test_the_surface_dice_is_a_curve_with_its_intervals():
+    record = surfaces()
+    chapter = chapters_of([record])[0]
+    # The points of the curve have no boards of their own.
+    assert [board.metric for board in chapter.boards] == ["nsd"]
+    known = chapter.curve("organ")
+    assert list(known) == [1.0, 2.5, 10.0]
+    curve = tolerance_curve(known, "other")
+    for place, metric in enumerate(CURVE[1:]):
+        estimate = leaderboard_of(record).board("organ", metric)["other"].estimate
+        column = record.tables["other"].column("organ", metric)
+        assert curve.value[place] == pytest.approx(column.mean(), abs=1e-12)  # the missed case counts as 0
+        assert (curve.low[place], curve.high[place]) == (estimate.ci_low, estimate.ci_high)
+        assert curve.low[place] < curve.value[place] < curve.high[place]
+    drawn = {one.key: one for one in board_illustrations(chapter, chapter.boards[0])}
+    assert "interval at each tolerance" in drawn["tolerance"].caption
+    bands = [row for layer in drawn["tolerance"].make().to_dict()["layer"] for row in layer["data"]["values"]]
+    assert len([row for row in bands if row.get("low") is not None]) >= 6
+
+
+def test_fewer_than_three_tolerances_are_boards_and_no_curve():
+    chapter = chapters_of([surfaces(CURVE[:3])])[0]
+    assert [board.metric for board in chapter.boards] == ["nsd", "nsd@1", "nsd@2.5"]
+    assert chapter.curve("organ") == {}
+    alone = chapters_of([surfaces(CURVE[1:])])[0]
+    assert [board.metric for board in alone.boards] == ["nsd@1", "nsd@2.5", "nsd@10"]
+    assert len(alone.curve("organ")) == 3
 
 
 def test_groups_are_words_or_thirds_of_numbers():
