@@ -74,7 +74,5 @@ def _slices(path: Path, limits: Limits) -> Iterator[tuple[Vector, Slice]]:
 def _rescaled(pixels: npt.NDArray[Any], rule: Any) -> Slice:
     if pixels.ndim != 2:
         raise UnreadableFile(f"A slice has {pixels.ndim} axes (colour?), expected rows and columns of one value each.")
-    slope, intercept = (
-        float(rule.get(name) or default) for name, default in (("RescaleSlope", 1), ("RescaleIntercept", 0))
-    )
+    slope, intercept = float(rule.get("RescaleSlope") or 1.0), float(rule.get("RescaleIntercept") or 0.0)
     return np.asarray(pixels, dtype=np.float32) * np.float32(slope) + np.float32(intercept)

@@ -63,7 +63,7 @@ def read_voxels(
 def read_reals(
     stream: ByteStream, count: int, dtype: np.dtype[Any], source: str, scaling: tuple[float, float] = (1.0, 0.0)
 ) -> npt.NDArray[np.float32]:
-    """Read `count` values as float32, flat, `scaling` (slope, intercept) applied; only these lie in memory as a whole."""
+    """Read `count` values as float32, flat, `scaling` (slope, intercept) applied; no other copy lies in memory."""
     if dtype.kind not in "iubf":
         raise UnreadableFile(f"{source}: holds values of type {dtype}, expected real numbers.")
     values = np.empty(count, dtype=np.float32)

@@ -55,7 +55,7 @@ class Chapter:
         return tuple(board for board in (*averages, *self.leaderboard.boards) if board.metric not in points)
 
     def curve(self, structure: str) -> dict[float, Board]:
-        """Return the boards of the surface Dice of a structure by tolerance in mm, ascending; {} for fewer than three."""
+        """Return the boards of the surface Dice of a structure by tolerance in mm; {} for fewer than three."""
         every = (*self.leaderboard.averages, *self.leaderboard.boards)
         found = {_tolerance(board.metric): board for board in every if board.structure == structure}
         known = {tolerance: found[tolerance] for tolerance in sorted(t for t in found if t is not None)}

@@ -1,4 +1,4 @@
-"""Pictures of the worst cases, from the files of a run: outlines over the image where its licence allows, else alone."""
+"""Pictures of the worst cases, from the files of a run: outlines over the image where its licence allows."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class RunFiles:
 
 @dataclass(frozen=True)
 class Panel:
-    """One model's outline in a picture: its score, what kind of failure it is; no plane where there is no prediction."""
+    """One model's outline in a picture: its score, what kind of failure it is; no plane without a prediction."""
 
     model: str
     score: str
@@ -207,9 +207,8 @@ class _Case:
                 found = drawn[name].diagnosis
                 panels.append(Panel(name, score, found.kind.value, found.words, made.planes[name]))
             else:
-                panels.append(
-                    Panel(name, score, "no picture", masks.trouble.get(name, "it does not have the structure"))
-                )
+                why = masks.trouble.get(name, "it does not have the structure")
+                panels.append(Panel(name, score, "no picture", why))
         address = f"pictures/{hashlib.sha256(made.image).hexdigest()[:20]}.png" if made.image else ""
         words = choice.scores.of(self.case_id).words
         return CasePicture(self.case_id, words, made.place, address, panels, masks.remark)

@@ -176,7 +176,7 @@ def test_the_model_that_is_worst_on_a_case_is_in_its_picture():
         models = tuple(names)
 
         def of(self, case):
-            return hard_cases(["a"], names, values, values < 0, higher_is_better=True)[0]
+            return hard_cases([case], names, values, values < 0, higher_is_better=True)[0]
 
     chosen = shown_models(Choice(None, "a", Scores()))
     assert len(chosen) == MOST_MODELS
