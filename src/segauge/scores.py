@@ -216,6 +216,9 @@ class ScoreTable:
 def _statuses(given: npt.ArrayLike) -> npt.NDArray[np.object_]:
     """Return statuses, of which some may be given by their words ("missed")."""
     states = np.array(given, dtype=object)
+    # Nearly always they are statuses already, and looking each up again would take longer than all else here.
+    if {type(state) for state in states.ravel().tolist()} <= {Status}:
+        return states
     try:
         for place, state in np.ndenumerate(states):
             states[place] = Status(state)

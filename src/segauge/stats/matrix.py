@@ -248,7 +248,8 @@ def _without_structure(tables: Iterable[ScoreTable], structure: str) -> frozense
     lacking: set[str] = set()
     for table in tables:
         states = table.status[:, table.structures.index(structure)]
-        lacking.update(case for case, state in zip(table.cases, states, strict=True) if state in _NOT_IN_GT)
+        chosen = np.logical_or.reduce([states == status for status in _NOT_IN_GT])
+        lacking.update(table.cases[i] for i in np.flatnonzero(chosen))
     return frozenset(lacking)
 
 
@@ -260,8 +261,11 @@ def _on(table: ScoreTable, ids: tuple[str, ...], structure: str, metric: str, la
 
     A case that the table lacks is a missing prediction, or absent where the ground truth has nothing to predict.
     """
-    rows = {case: i for i, case in enumerate(table.cases)}
-    places = np.array([rows.get(case, -1) for case in ids], dtype=np.intp)
+    if table.cases == ids:
+        places = np.arange(len(ids))
+    else:
+        rows = {case: i for i, case in enumerate(table.cases)}
+        places = np.array([rows.get(case, -1) for case in ids], dtype=np.intp)
     values = table.column(structure, metric)[places].copy()
     status = table.status[places, table.structures.index(structure)].copy()
     for k in np.flatnonzero(places < 0):

@@ -109,8 +109,8 @@ def resolve(
     decided = policy.for_scale(scale)
     column = table.column(structure, metric)
     states = table.status[:, table.structures.index(structure)]
-    left_out = {Status.PREDICTION_MISSING} if policy.missing == "exclude" else set()
-    failures = np.array([state in _FAILURES - left_out for state in states], dtype=bool)
+    counting = _FAILURES - ({Status.PREDICTION_MISSING} if policy.missing == "exclude" else set())
+    failures = np.array([state in counting for state in states], dtype=bool)
     absent = np.array([state == Status.ABSENT for state in states], dtype=bool)
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     for i in np.flatnonzero(failures & np.isnan(values)):
@@ -140,7 +140,7 @@ def _failure_value(case: str, policy: MissingPolicy, scale: Scale) -> float:
 
 
 def _by_reason(states: npt.NDArray[np.object_], chosen: npt.NDArray[np.bool_]) -> dict[str, int]:
-    found = Counter(state for state, is_chosen in zip(states, chosen, strict=True) if is_chosen)
+    found = Counter(states[chosen].tolist())
     return {_reason(status): found[status] for status in Status if found[status]}
 
 

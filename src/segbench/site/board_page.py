@@ -58,14 +58,14 @@ class BoardPage:
     flips: list[tuple[str, str]]
 
 
-def board_page(chapter: Chapter, board: Board) -> BoardPage:
+def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> BoardPage:
     """Return everything that stands on the page of a board."""
     same_structure = [one for one in chapter.boards if one.structure == board.structure]
     same_metric = [one for one in chapter.boards if one.metric == board.metric]
     return BoardPage(
         [(metric_title(one.metric), chapter.address(one), one is board) for one in same_structure],
         [(structure_title(one), chapter.address(one), one is board) for one in same_metric],
-        [Picture.of(one) for one in board_illustrations(chapter, board)],
+        [Picture.of(one) for one in board_illustrations(chapter, board, scores)],
         [
             Glance(axis_of(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
             for one in same_structure
@@ -76,10 +76,9 @@ def board_page(chapter: Chapter, board: Board) -> BoardPage:
     )
 
 
-def board_illustrations(chapter: Chapter, board: Board) -> Iterator[Illustration]:
+def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Iterator[Illustration]:
     """Yield the figures of a board: pairs, ranks, distributions, and the tolerance curve of the surface Dice."""
     ranked = [standing.model for standing in board.standings if standing.place][:MOST_DRAWN]
-    scores = _scores(chapter, board)
     cut = f" The {len(ranked)} best models are drawn." if len(ranked) == MOST_DRAWN else ""
     if len(ranked) > 1 and board.pairs:
         yield from _pair_figures(chapter, board, ranked, cut)
@@ -90,7 +89,7 @@ def board_illustrations(chapter: Chapter, board: Board) -> Iterator[Illustration
     yield from _tolerance_curve(chapter, board)
 
 
-def _scores(chapter: Chapter, board: Board) -> ScoreMatrix | None:
+def scores_of(chapter: Chapter, board: Board) -> ScoreMatrix | None:
     """Return the scores behind a board; for the average one value per case whose mean is the average."""
     if board.structure != AVERAGE:
         return board_scores(chapter.record, board.structure, board.metric)

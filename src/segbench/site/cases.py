@@ -12,11 +12,14 @@ import numpy.typing as npt
 
 from segauge.report.figures.charting import number_text
 from segauge.report.html import packed_column, rounded
-from segbench.leaderboard import AVERAGE, Board, board_scores
+from segauge.stats import ScoreMatrix
+from segbench.leaderboard import AVERAGE, Board
 from segbench.records import RunRecord
 
 #: Metadata columns that stand beside the scores.
 MOST_COLUMNS = 8
+#: Models with a column of their own, the first of the board: a page of a hundred would take megabytes.
+MOST_MODELS = 30
 #: Cases in the short lists.
 MOST_LISTED = 10
 
@@ -76,17 +79,17 @@ class CaseScores:
 
 @dataclass(frozen=True)
 class CaseTable:
-    """All cases of a board: the table as columns, the hardest cases, those of the largest disagreement."""
+    """All cases of a board: the table as columns, the hardest, the largest disagreement, models without a column."""
 
     packed: dict[str, Any]
     hardest: list[HardCase]
     disagreeing: list[HardCase]
+    left_out: int = 0
 
 
-def case_scores(record: RunRecord, board: Board) -> CaseScores | None:
+def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
     """Return the scores of a board's cases; None for the average over structures, which no case has."""
-    scores = None if board.structure == AVERAGE else board_scores(record, board.structure, board.metric)
-    matrix = None if scores is None else scores.scored_cases()
+    matrix = None if scores is None or board.structure == AVERAGE else scores.scored_cases()
     if matrix is None or not matrix.cases:
         return None
     order = tuple(standing.model for standing in board.standings if standing.model in matrix.models)
@@ -97,20 +100,20 @@ def case_scores(record: RunRecord, board: Board) -> CaseScores | None:
     return CaseScores(order, matrix.cases, values, failed, tuple(found), board.unit)
 
 
-def case_table(record: RunRecord, board: Board) -> CaseTable | None:
+def case_table(record: RunRecord, board: Board, matrix: ScoreMatrix | None) -> CaseTable | None:
     """Return the cases of a board as its page shows them; None for the average over structures."""
-    scores = case_scores(record, board)
+    scores = case_scores(board, matrix)
     if scores is None:
         return None
     columns: list[dict[str, Any]] = [{"name": "case", "values": list(scores.cases)}]
-    for place, name in enumerate(scores.models):
+    for place, name in enumerate(scores.models[:MOST_MODELS]):
         values = [rounded(value) for value in scores.values[:, place].tolist()]
         columns.append({"name": name, "number": True, "values": values})
     columns.append({"name": "failed", "values": _failures(record, board.structure, scores.cases, scores.models)})
     columns += _metadata(record, scores.cases)
     packed = {"columns": [packed_column(column) for column in columns], "rows": len(scores.cases)}
     apart = sorted(scores.hardest, key=lambda one: (-one.spread, one.case))[:MOST_LISTED]
-    return CaseTable(packed, list(scores.hardest[:MOST_LISTED]), apart)
+    return CaseTable(packed, list(scores.hardest[:MOST_LISTED]), apart, max(len(scores.models) - MOST_MODELS, 0))
 
 
 def _failures(record: RunRecord, structure: str, cases: tuple[str, ...], models: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
@@ -11,6 +12,7 @@ from segauge.scores import MetricInfo
 from segbench.leaderboard import AVERAGE, Board, Leaderboard, leaderboard_of
 from segbench.records import RunRecord
 from segbench.site.addresses import query, slugs
+from segbench.site.counts import Counts, counts_of
 
 #: Fewer tolerances than this make no curve.
 FEWEST_POINTS = 3
@@ -41,10 +43,11 @@ class Chapter:
     check: str = ""
     holds: bool = True
     model_keys: dict[str, str] = field(default_factory=dict)
+    _counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
     _structures: dict[str, str] = field(default_factory=dict)
     _metrics: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def boards(self) -> tuple[Board, ...]:
         """The boards in the order of the selectors: the average over structures first, where there is one.
 
@@ -75,6 +78,14 @@ class Chapter:
         """Return a board, None where there is no such one."""
         found = (board for board in self.boards if (board.structure, board.metric) == (structure, metric))
         return next(found, None)
+
+    def place(self, board: Board, model: str) -> int | None:
+        """Return the place of a model on a board; None where it has none."""
+        return next((standing.place for standing in board.standings if standing.model == model), None)
+
+    def counts(self, structure: str, model: str) -> Counts:
+        """Return how often a model missed or invented a structure, or was not measured; over all for the average."""
+        return self._counts[model].get(structure, Counts())
 
     def selection(self, board: Board) -> dict[str, str]:
         """Return the selection that shows a board on the front page."""
@@ -133,6 +144,7 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
                 check,
                 holds,
                 {name: models[name] for name in record.tables},
+                {name: counts_of(table) for name, table in record.tables.items()},
                 slugs(board.structure for board in boards),
                 slugs(board.metric for board in boards),
             )

@@ -60,7 +60,7 @@ def method_of(chapter: Chapter) -> Method:
         [*_flat(record.protocol), *((f"platform {name}", value) for name, value in _flat(record.platform))],
         glossary(known),
         references_for(known, sorted(one for one in intervals if one), others=("romano2005", "wiesenfarth2021")),
-        [(name, f"downloads/{chapter.key}.{name}") for name in download_names()],
+        [(name, f"downloads/{chapter.key}.{name}") for name in download_names(record)],
         [*record.notes, *(f"{one['model']} {one['structure']}: {one['reason']}" for one in record.exclusions)],
         f"{chapter.title}. segbench record sha256:{chapter.fingerprint[:16]}. {record.dataset.citation}".strip(),
     )

@@ -16,7 +16,7 @@ from segauge.report.backgrounds import background
 from segauge.report.pairs import CasePair, read_pair
 from segauge.report.slices import Plane
 from segbench.cards import DatasetCard
-from segbench.leaderboard import AVERAGE, Board
+from segbench.leaderboard import AVERAGE, Board, board_scores
 from segbench.planning import Prediction
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
@@ -141,7 +141,8 @@ def chosen_cases(chapter: Chapter) -> list[Choice]:
     """Return the worst cases of every board, the worst of all boards first; no more cases than may be read."""
     worst: dict[int, list[Choice]] = {}
     for number, board in enumerate(chapter.boards):
-        scores = None if board.structure == AVERAGE else case_scores(chapter.record, board)
+        matrix = None if board.structure == AVERAGE else board_scores(chapter.record, board.structure, board.metric)
+        scores = case_scores(board, matrix)
         if scores is not None:
             names = [one.case for one in scores.hardest][:MOST_CASES]
             worst[number] = [Choice(board, case, scores) for case in names]

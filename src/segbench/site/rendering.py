@@ -19,7 +19,7 @@ from segauge.report.html import asset, filled, script_json
 from segbench.leaderboard import Board
 from segbench.records import RunRecord
 from segbench.site.axes import Axis
-from segbench.site.board_page import BoardPage, board_page
+from segbench.site.board_page import BoardPage, board_page, scores_of
 from segbench.site.cases import case_table
 from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_title
 from segbench.site.downloads import badge_text, write_downloads
@@ -125,9 +125,10 @@ def _remove_pictures(folder: Path) -> None:
 
 
 def _site_of(chapters: Sequence[Chapter], title: str, with_overall: bool) -> Site:
-    cases = sum(len(chapter.record.cases) for chapter in chapters)
+    newest = {chapter.record.dataset.name: chapter for chapter in chapters}
+    cases = sum(len(chapter.record.cases) for chapter in newest.values())
     models = len({entry.name for chapter in chapters for entry in chapter.record.models})
-    sets = "one test set" if len(chapters) == 1 else f"{len(chapters)} test sets"
+    sets = "one test set" if len(newest) == 1 else f"{len(newest)} test sets"
     introduction = (
         f"Which of {models} models to use, on {sets} with {cases} cases in all, and whether the difference is real. "
         "Models that cannot be told apart share a place, and what a model saw of the test set in training is marked."
@@ -166,16 +167,17 @@ class _Pages:
 
 def _write_board(pages: _Pages, chapter: Chapter, board: Board, pictures: Pictures) -> BoardView:
     """Write everything about one board: its page, its cases and groups, the front page's part, the embedded table."""
-    cases = case_table(chapter.record, board)
-    slices: list[Slice] = slices_of(chapter.record, board)
-    rows, axis = rows_of(chapter.record, board), board_axis(board)
+    scores = scores_of(chapter, board)
+    cases = case_table(chapter.record, board, scores)
+    slices: list[Slice] = slices_of(chapter.record, board, scores)
+    rows, axis = rows_of(chapter, board), board_axis(board)
     addresses = (
         chapter.address(board, "cases") if cases is not None else "",
         chapter.address(board, "groups") if slices else "",
     )
     view = BoardView(chapter, board, rows, axis, *addresses)
     own = BoardView(chapter, board, rows, axis, *addresses, is_own_page=True)
-    found: BoardPage = board_page(chapter, board)
+    found: BoardPage = board_page(chapter, board, scores)
     pages.page(chapter.address(board), "board_page.html.j2", view=own, page=found)
     if cases is not None:
         pages.page(

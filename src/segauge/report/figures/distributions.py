@@ -95,9 +95,10 @@ def raincloud(
     """
     alt = altair_module()
     kept = [point for point in points if math.isfinite(point.value)]
-    groups = list(dict.fromkeys(point.group for point in kept))
-    members = {group: [point for point in kept if point.group == group] for group in groups}
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(groups) - 0.45, -0.55], nice=False))
+    members: dict[str, list[Point]] = {}
+    for point in kept:
+        members.setdefault(point.group, []).append(point)
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(members) - 0.45, -0.55], nice=False))
     domain = domain or fitted((point.value for point in kept), bounds)
     x = alt.X("value:Q", axis=value_axis(axis, grid=True), scale=value_scale(domain))
     layers = [
@@ -109,7 +110,7 @@ def raincloud(
     if zero_line:
         rule = chart_of([{"value": 0.0}]).mark_rule(color=_INK["quiet"], strokeDash=[4, 3]).encode(x=x)
         layers.insert(0, rule)
-    height = max(row_height * len(groups), 60)
+    height = max(row_height * len(members), 60)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
 
