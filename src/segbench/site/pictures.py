@@ -27,7 +27,7 @@ from segbench.site.outlines import Drawn, Outlines, outlines
 #: Cases of one board that get pictures, models in a picture, and cases of one record that are read at all.
 MOST_CASES = 3
 MOST_MODELS = 8
-MOST_READ = 40
+MOST_READ = 24
 #: What a licence says where nobody knows it.
 _NO_LICENCE = ("", "none", "n/a", "?", "tbd")
 _DOUBTS = ("unknown", "not known", "not verified", "unverified", "no redistribution", "disagree")

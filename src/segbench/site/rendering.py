@@ -23,7 +23,7 @@ from segbench.site.board_page import BoardPage, board_page, scores_of
 from segbench.site.cases import case_table
 from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_title
 from segbench.site.downloads import badge_text, write_downloads
-from segbench.site.methods import Method, method_of
+from segbench.site.methods import Method, counted, method_of
 from segbench.site.models import DatasetView, ModelView, dataset_views, model_views
 from segbench.site.overall import OverallBoard, overall_boards
 from segbench.site.pictures import Pictures, RunFiles, pictures_of
@@ -130,7 +130,8 @@ def _site_of(chapters: Sequence[Chapter], title: str, with_overall: bool) -> Sit
     models = len({entry.name for chapter in chapters for entry in chapter.record.models})
     sets = "one test set" if len(newest) == 1 else f"{len(newest)} test sets"
     introduction = (
-        f"Which of {models} models to use, on {sets} with {cases} cases in all, and whether the difference is real. "
+        f"Which of {counted(models, 'model')} to use, on {sets} with {counted(cases, 'case')}, and whether the "
+        "difference is real. "
         "Models that cannot be told apart share a place, and what a model saw of the test set in training is marked."
     )
     links = [("Boards", "index.html"), ("Overall", "overall.html"), ("Models", "models.html")]

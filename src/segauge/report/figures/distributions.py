@@ -100,7 +100,7 @@ def raincloud(
         members.setdefault(point.group, []).append(point)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(members) - 0.45, -0.55], nice=False))
     domain = domain or fitted((point.value for point in kept), bounds)
-    x = alt.X("value:Q", axis=value_axis(axis, grid=True), scale=value_scale(domain))
+    x = alt.X("value:Q", axis=value_axis(axis, grid=True, tickCount=8), scale=value_scale(domain))
     layers = [
         _cloud(members, y, x, bounds, domain),
         *_box_layers(members, y, x),
