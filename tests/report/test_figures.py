@@ -128,7 +128,7 @@ def test_no_name_becomes_markup(kind):
 
 
 def test_the_guard_refuses_what_is_not_a_plain_figure():
-    from segauge.report.figures.rendering import _checked
+    from segauge.report.figures.rendering import checked_svg
 
     for bad in (
         "<svg><script>1</script></svg>",
@@ -137,7 +137,7 @@ def test_the_guard_refuses_what_is_not_a_plain_figure():
         '<!DOCTYPE svg [<!ENTITY a "b">]><svg/>',
     ):
         with pytest.raises(InvalidInput, match="which no figure of ours has"):
-            _checked(bad)
+            checked_svg(bad)
 
 
 @pytest.mark.parametrize("ending", figures.FILE_FORMATS)

@@ -201,8 +201,12 @@ class Sample:
         deviations, columns = self.deviations, self.squares.size
         sums = resampled_sums(np.hstack([deviations, deviations**2]), n_resamples, rng, strata)
         shift = sums[:, :columns] / self.n
-        spread = sums[:, columns:] - self.n * shift**2
-        return shift, _standard_error(_clean(spread, sums[:, columns:]), self.n, self.units)
+        squares = sums[:, columns:]
+        # In place from here on: the arrays have a row per resample and a column per pair of models.
+        spread = shift**2
+        spread *= self.n
+        np.subtract(squares, spread, out=spread)
+        return shift, _standard_error(_clean(spread, squares), self.n, self.units)
 
     def _uneven(
         self, n_resamples: int, rng: np.random.Generator, strata: Sequence[npt.NDArray[np.intp]] | None
@@ -218,8 +222,9 @@ class Sample:
 
 
 def _clean(spread: Floats, scale: Floats) -> Floats:
-    """Set to 0 what is only the rounding of a difference of nearly equal sums."""
-    return np.where(spread <= 1e-12 * np.abs(scale), 0.0, spread)
+    """Set to 0 what is only the rounding of a difference of nearly equal sums; changes `spread`, and returns it."""
+    spread[spread <= 1e-12 * np.abs(scale)] = 0.0
+    return spread
 
 
 def _ratio(total: Floats, n: Floats) -> Floats:
@@ -229,5 +234,7 @@ def _ratio(total: Floats, n: Floats) -> Floats:
 
 def _standard_error(spread: Floats, n: Floats, units: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = np.sqrt(spread * (units / (units - 1.0))) / n
+        error = spread * (units / (units - 1.0))
+        np.sqrt(error, out=error)
+        error /= n
     return error if (units > 1).all() else np.where(units > 1, error, np.inf)

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 
-from segauge.errors import SegaugeError
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Let NumPy load its linear algebra with one thread, unless the environment asks for another number.
+
+    The products of an analysis are many and small: threads wait for each other more than they compute, on a busy
+    machine several times as long. Read once, when NumPy is loaded; processes that we start see none of it.
+    """
+    name = "OPENBLAS_NUM_THREADS"
+    given = os.environ.get(name)
+    os.environ.setdefault(name, "1")
+    try:
+        yield
+    finally:
+        if given is None:
+            del os.environ[name]
+
+
+with _one_thread():
+    from segauge.errors import SegaugeError
 
 #: Modules of this package; each has `add_parser(subparsers)` for its commands, which set a default `run(args) -> int`.
 COMMANDS: tuple[str, ...] = ("analyze", "cards", "claim", "import_scores", "overlap", "results", "run", "verify")

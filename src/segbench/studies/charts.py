@@ -32,7 +32,8 @@ class StudyFigure:
         name: path of its files below `figures`, without an ending.
         section: of the page.
         title, caption: what it is, and what to know when reading it.
-        make: draws it.
+        make: draws it; None where it is put together of others.
+        parts: names of the figures it is put together of, in their order.
         inline: whether it stands in the page; otherwise the page links to its file.
         detail: one of very many; written in the first format only.
 
@@ -42,9 +43,10 @@ class StudyFigure:
     section: str
     title: str
     caption: str
-    make: Callable[[], Any]
+    make: Callable[[], Any] | None
     inline: bool = True
     detail: bool = False
+    parts: tuple[str, ...] = ()
 
 
 def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
@@ -54,7 +56,8 @@ def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
         folder = f"set-{i + 1}/" if several else ""
         for figure in _set_figures(one):
             title = f"{one.name}: {figure.title}" if several else figure.title
-            yield replace(figure, name=f"{folder}{figure.name}", title=title)
+            parts = tuple(f"{folder}{part}" for part in figure.parts)
+            yield replace(figure, name=f"{folder}{figure.name}", title=title, parts=parts)
 
 
 def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
@@ -98,26 +101,15 @@ def _forest(board: Board) -> Any:
 
 
 def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[StudyFigure]:
+    section = f"maps-{metric}"
+    names = [f"maps/{_file(found.subject)}-{metric}" for found in maps]
     if len(maps) > 1:
         caption = f"{maps[0].rule} Models in each map from best to worst; pointing at a cell shows the numbers."
-        yield StudyFigure(
-            f"maps/all-{metric}", f"maps-{metric}", f"All pairs, {metric}", caption, partial(_all_maps, maps)
-        )
-    for i, found in enumerate(maps):
+        title = f"All pairs, {metric}"
+        yield StudyFigure(f"maps/all-{metric}", section, title, caption, None, parts=tuple(names))
+    for name, found in zip(names, maps, strict=True):
         title = f"{found.subject} {metric}"
-        make = partial(_map, found, "")
-        yield StudyFigure(
-            f"maps/{_file(found.subject)}-{metric}",
-            f"maps-{metric}",
-            title,
-            found.rule,
-            make,
-            len(maps) == 1 and i == 0,
-        )
-
-
-def _all_maps(maps: Sequence[SignificanceMap]) -> Any:
-    return figures.panels([_map(found, f"{found.subject} {found.metric}") for found in maps], columns=3)
+        yield StudyFigure(name, section, title, found.rule, partial(_map, found, title), len(maps) == 1)
 
 
 def _map(found: SignificanceMap, title: str) -> Any:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -60,14 +61,21 @@ def write_study(
 def _with_own_names(figures: Sequence[StudyFigure]) -> list[StudyFigure]:
     """Return the figures with names that differ on every file system, also one that ignores case."""
     taken: set[str] = set()
+    own: dict[str, list[str]] = defaultdict(list)
     named = []
     for figure in figures:
         name, number = figure.name, 2
         while name.casefold() in taken:
             name, number = f"{figure.name}-{number}", number + 1
         taken.add(name.casefold())
+        own[figure.name].append(name)
         named.append(replace(figure, name=name))
-    return named
+    return [replace(figure, parts=_own_parts(figure.parts, own)) if figure.parts else figure for figure in named]
+
+
+def _own_parts(parts: Sequence[str], own: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return what parts are called now; of parts of one name the first is the first figure that had it."""
+    return tuple(own[part][parts[:i].count(part)] for i, part in enumerate(parts))
 
 
 def _write_table(table: StudyTable, folder: Path) -> None:

@@ -9,7 +9,7 @@ from segauge.report.figures.cohorts import ColumnCounts, cohort
 from segauge.report.figures.curves import Curve, curves, stability
 from segauge.report.figures.distributions import MOST_POINTS, Point, boxes, raincloud
 from segauge.report.figures.intervals import Interval, Recall, forest, recall_by_size
-from segauge.report.figures.panels import panels, save_as, with_row_notes
+from segauge.report.figures.panels import joined_svg, panels, save_as, with_row_notes
 from segauge.report.figures.rankings import (
     PairCell,
     cliques,
@@ -43,6 +43,7 @@ __all__ = [
     "curves",
     "forest",
     "inline_svg",
+    "joined_svg",
     "panels",
     "podium",
     "raincloud",

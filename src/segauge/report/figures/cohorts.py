@@ -66,7 +66,7 @@ def _bars(column: ColumnCounts, width: int) -> Any:
     bars = chart_of([row for row in rows if row["count"]]).mark_bar(height=alt.RelativeBandSize(band=0.75))
     heading = f"{column.name}: {column.note}" if column.note else column.name
     title = alt.TitleParams(shortened(heading, 48), anchor="start")
-    return bars.encode(x=x, y=y, color=colour, description="label:N").properties(
+    return bars.encode(x=x, y=y, color=colour, description=alt.Description("label:N")).properties(
         width=width, height=alt.Step(15), title=title
     )
 

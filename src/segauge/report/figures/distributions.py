@@ -267,20 +267,21 @@ def boxes(
         scale=alt.Scale(domain=list(named.values()), range=series_colours(len(named))),
         legend=alt.Legend(title=None) if len(series) > 1 else None,
     )
+    below, label = alt.Y2("below:Q"), alt.Description("label:N")
     base = chart_of(boxed).encode(color=colour)
     names = [{"y": i, "text": text} for i, text in enumerate(unique_labels(groups))]
     layers = [
-        base.mark_rule().encode(x=_at(x, "low"), x2="high:Q", y=y),
+        base.mark_rule().encode(x=_at(x, "low"), x2=alt.X2("high:Q"), y=y),
         base.mark_rect(opacity=1).encode(
-            x=_at(x, "first"), x2="third:Q", y=_at(y, "above"), y2="below:Q", description="label:N"
+            x=_at(x, "first"), x2=alt.X2("third:Q"), y=_at(y, "above"), y2=below, description=label
         ),
-        base.mark_rule(strokeWidth=2).encode(x=x, y=_at(y, "above"), y2="below:Q", color=alt.value(_INK["ground"])),
+        base.mark_rule(strokeWidth=2).encode(x=x, y=_at(y, "above"), y2=below, color=alt.ColorValue(_INK["ground"])),
         chart_of(outer)
         .mark_point(filled=True, size=12, opacity=0.6)
-        .encode(x=_at(x, "value"), y=y, color=colour, description="label:N"),
+        .encode(x=_at(x, "value"), y=y, color=colour, description=label),
         chart_of(names)
         .mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
-        .encode(x=alt.value(-10), y=y, text="text:N"),
+        .encode(x=alt.XValue(-10), y=y, text=alt.Text("text:N")),
     ]
     height = len(groups) * (14 * len(series) + 12)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=max(height, 50))

@@ -10,6 +10,7 @@ from segauge.report.figures.charting import (
     WIDTH,
     altair_module,
     chart_of,
+    either,
     fitted,
     number_text,
     unique_labels,
@@ -82,22 +83,24 @@ def forest(
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(rows) - 0.4, -0.6], nice=False))
     known = [limit for row in rows for limit in (row.value, row.low, row.high)]
     scale = value_scale(domain or fitted([*known, reference], bounds))
-    colour = alt.condition("datum.emphasis", alt.value(_INK["series 2"]), alt.value(_INK["series 1"]))
+    colour = either("datum.emphasis", _INK["series 2"], _INK["series 1"])
     valued = chart_of([row for row in data if row["value"] is not None])
     spanned = chart_of([row for row in data if row["low"] is not None and row["high"] is not None])
     x = alt.X("value:Q", axis=value_axis(axis), scale=scale)
     left = chart_of(data).mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
     notes = chart_of(data).mark_text(align="left", baseline="middle", color=_INK["quiet"])
     layers = [
-        spanned.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2="high:Q", y=y, color=colour),
-        valued.mark_point(filled=True, size=60, opacity=1).encode(x=x, y=y, color=colour, description="label:N"),
-        left.encode(
-            x=alt.value(-10),
-            y=y,
-            text="text:N",
-            color=alt.condition("datum.heading", alt.value(_INK["quiet"]), alt.value(_INK["ink"])),
+        spanned.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, color=colour),
+        valued.mark_point(filled=True, size=60, opacity=1).encode(
+            x=x, y=y, color=colour, description=alt.Description("label:N")
         ),
-        notes.encode(x=alt.value(width + 12), y=y, text="note:N"),
+        left.encode(
+            x=alt.XValue(-10),
+            y=y,
+            text=alt.Text("text:N"),
+            color=either("datum.heading", _INK["quiet"], _INK["ink"]),
+        ),
+        notes.encode(x=alt.XValue(width + 12), y=y, text=alt.Text("note:N")),
     ]
     if reference is not None:
         line = chart_of([{"value": reference}]).mark_rule(color=_INK["quiet"], strokeDash=[4, 3])

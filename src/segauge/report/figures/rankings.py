@@ -79,12 +79,14 @@ def significance_map(
         legend=None,
     )
     base = chart_of(rows).encode(x=x, y=y)
-    layers = [base.mark_rect(stroke=_INK["ground"], strokeWidth=2).encode(color=fill, description="label:N")]
+    layers = [
+        base.mark_rect(stroke=_INK["ground"], strokeWidth=2).encode(color=fill, description=alt.Description("label:N"))
+    ]
     if small:
-        layers.append(base.mark_text(fontSize=12).encode(text="sign:N", color=ink))
+        layers.append(base.mark_text(fontSize=12).encode(text=alt.Text("sign:N"), color=ink))
     else:
-        layers.append(base.mark_text(fontSize=12, dy=-7).encode(text="effect:N", color=ink))
-        layers.append(base.mark_text(fontSize=10, dy=9).encode(text="p:N", color=ink))
+        layers.append(base.mark_text(fontSize=12, dy=-7).encode(text=alt.Text("effect:N"), color=ink))
+        layers.append(base.mark_text(fontSize=10, dy=9).encode(text=alt.Text("p:N"), color=ink))
     chart: altair.LayerChart = (
         alt.layer(*layers)
         .resolve_scale(color="independent")

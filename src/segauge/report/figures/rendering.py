@@ -28,6 +28,9 @@ _ELEMENTS = frozenset(
 )
 
 
+#: Namespace of the elements.
+SVG = "http://www.w3.org/2000/svg"
+
 #: Digits of a coordinate beyond the hundredth of a pixel.
 _LONG_NUMBER = re.compile(r"(\d\.\d\d)\d+")
 #: How much larger than its own size a figure stands in a page, where text is larger than in a column of a paper.
@@ -36,7 +39,7 @@ ZOOM = 1.2
 
 def svg(chart: Any, theme: ThemeName = "light") -> str:
     """Return a chart as the text of an SVG file."""
-    return _checked(_converter().vegalite_to_svg(_spec(chart, theme), allowed_base_urls=[]))
+    return checked_svg(_converter().vegalite_to_svg(_spec(chart, theme), allowed_base_urls=[]))
 
 
 def save(chart: Any, path: str | os.PathLike[str], *, theme: ThemeName = "light", scale: float = 2.0) -> Path:
@@ -60,15 +63,14 @@ def inline_svg(chart: Any, *, label: str) -> str:
     `chart` may be what `svg` returned of it, so that it is not rendered twice. The page needs the variables of
     `themes.style_rules()`. The text is safe to stand in HTML as it is: it was parsed, and holds shapes and text only.
     """
-    text = _checked(chart) if isinstance(chart, str) else svg(chart, "light")
-    root = ElementTree.fromstring(text)  # noqa: S314 - written by us, and entities were refused
+    root = parsed(chart if isinstance(chart, str) else svg(chart, "light"))
     root.set("role", "group")
     root.set("aria-label", drawable(label))
     _simplify(root)
     root.set("class", "figure")
     for side in ("width", "height"):
         root.set(side, f"{float(root.get(side, '0').removesuffix('px')) * ZOOM:.0f}")
-    ElementTree.register_namespace("", "http://www.w3.org/2000/svg")
+    ElementTree.register_namespace("", SVG)
     return _with_variables(ElementTree.tostring(root, encoding="unicode"))
 
 
@@ -102,7 +104,7 @@ def _drawable(spec: Any) -> Any:
     """Return the specification with nothing in its texts that XML cannot hold."""
     if isinstance(spec, dict):
         return {key: _drawable(value) for key, value in spec.items()}
-    if isinstance(spec, list):
+    if isinstance(spec, (list, tuple)):
         return [_drawable(value) for value in spec]
     return drawable(spec) if isinstance(spec, str) and not spec.isprintable() else spec
 
@@ -123,16 +125,23 @@ def _with_variables(text: str) -> str:
     return text
 
 
-def _checked(text: str) -> str:
+def checked_svg(text: str) -> str:
     """Return the text if it is an SVG of shapes and text only."""
+    parsed(text)
+    return text
+
+
+def parsed(text: str) -> ElementTree.Element:
+    """Return the root of an SVG; anything but shapes and text in it is refused."""
     if "<!DOCTYPE" in text or "<!ENTITY" in text:
         raise InvalidInput("The figure holds a document type declaration, which no figure of ours has.")
-    for element in ElementTree.fromstring(text).iter():  # noqa: S314 - entities are refused above
+    root = ElementTree.fromstring(text)  # noqa: S314 - entities are refused above
+    for element in root.iter():
         name = element.tag.rpartition("}")[2]
         strange = [key for key in element.attrib if key.lower().startswith("on") or key.endswith("href")]
         if name not in _ELEMENTS or strange:
             raise InvalidInput(f"The figure holds <{name}> {' '.join(strange)}, which no figure of ours has.")
-    return text
+    return root
 
 
 def _converter() -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import Protocol
 
 Row = Mapping[str, str]
@@ -34,6 +35,7 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) else None
 
 
+@lru_cache(maxsize=100_000)
 def folded(text: str) -> str:
     """Return text as values are compared: without case, outer blanks and leading zeros of whole numbers."""
     plain = text.strip().casefold()
@@ -58,7 +60,11 @@ class Equals:
     def holds(self, case: str, row: Row) -> bool | None:  # noqa: ARG002 - all conditions take the same
         """Return whether the cell is one of the values."""
         cell = row.get(self.column, "")
-        return folded(cell) in {folded(value) for value in self.values} if cell else None
+        return folded(cell) in self._folded if cell else None
+
+    @cached_property
+    def _folded(self) -> frozenset[str]:
+        return frozenset(map(folded, self.values))
 
     @property
     def columns(self) -> frozenset[str]:
