@@ -78,13 +78,15 @@ def curves(
     base = chart_of(rows).encode(x=x, color=colour)
     banded = chart_of([row for row in rows if row["low"] is not None]).encode(x=x, color=colour)
     layers = [
-        banded.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        banded.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")),
         base.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_point(size=50, filled=True, opacity=1 if points else 0).encode(y=y, description="label:N"),
+        base.mark_point(size=50, filled=True, opacity=1 if points else 0).encode(
+            y=y, description=alt.Description("label:N")
+        ),
     ]
     if marked is not None:
         rule = chart_of([{"x": marked}]).mark_rule(color=_INK["quiet"], strokeDash=[4, 3])
-        layers.insert(0, rule.encode(x="x:Q"))
+        layers.insert(0, rule.encode(x=alt.X("x:Q")))
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
 
