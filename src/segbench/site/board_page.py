@@ -21,6 +21,8 @@ from segbench.site.rows import board_axis
 
 #: More models than this make a map or a cloud that nobody reads: then the best of them only.
 MOST_DRAWN = 24
+#: A significance map of more models has signs in its cells, and the numbers where one points.
+MOST_NUMBERS = 12
 #: More curves than this hide each other.
 MOST_CURVES = 8
 
@@ -111,7 +113,8 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         "significance",
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
-        f"pairs. Grey cells are undecided, which is not the same as equal.{cut}",
+        f"pairs{'; point at a cell to read them' if len(ranked) > MOST_NUMBERS else ''}. Grey cells are undecided, "
+        f"which is not the same as equal.{cut}",
         partial(
             figures.significance_map, ranked, list(pair_cells(comparison, ranked, board.higher_is_better)), cell=84
         ),
@@ -122,7 +125,7 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         "differences",
         "Paired differences",
         f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
-        f"are marked.{few}",
+        f"are marked. The test goes step by step, so a pair may be decided though its interval just holds 0.{few}",
         partial(
             figures.forest, [pair_row(pair) for pair in shown], axis=f"difference of {axis_of(board)}", reference=0.0
         ),
@@ -161,11 +164,13 @@ def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
         return
     scale = metric_scale(board.metric)
     bounds = None if scale is None or not all(map(np.isfinite, scale.bounds)) else scale.bounds
+    drawn_each = min(figures.MOST_POINTS, figures.MOST_POINTS_IN_ALL // max(len(drawn), 1))
+    few = " (of many cases, those at the two ends)" if len(scores.cases) > drawn_each else ""
     yield Illustration(
         "distribution",
         "Every case of every model",
-        "Density, quartiles, and each case as a point; point at one to see which case it is. Failed cases are crosses "
-        "at the scale's worst value; where the scale has none they are not drawn, and counted as missed above.",
+        f"Density, quartiles, and each case as a point{few}; point at one to see which case it is. Failed cases are "
+        "crosses at the scale's worst value; where the scale has none they are not drawn, and counted as missed above.",
         partial(figures.raincloud, points, axis=axis_of(board), bounds=bounds),
     )
 

@@ -41,7 +41,7 @@ def why_no_images(card: DatasetCard) -> str:
     licence = " ".join(card.licence.lower().split())
     if licence in _NO_LICENCE or any(word in licence for word in _DOUBTS):
         return f"the licence of {card.title} is not known well enough"
-    return "" if card.show_images else f"nobody made sure that the licence of {card.title} lets them be shown"
+    return "" if card.show_images else f"the card of {card.title} does not say that its licence lets them be shown"
 
 
 @dataclass(frozen=True)
