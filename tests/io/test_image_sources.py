@@ -139,6 +139,8 @@ def test_an_image_that_cannot_be_drawn_says_why(tmp_path):
     gt = LabelMap((np.ones((5, 4, 7), dtype=np.uint8),), Grid((5, 4, 7), np.eye(4)))
     assert "shape" in background(np.zeros((2, 2, 2)), gt)[1]
     assert "No such file" in background(tmp_path / "nothing.nii.gz", gt)[1]
+    nibabel.save(nibabel.Nifti1Image(np.full((5, 4, 7), -1024.0), np.eye(4)), tmp_path / "blank.nii.gz")
+    assert "same value everywhere" in background(tmp_path / "blank.nii.gz", gt)[1]
     far = np.eye(4)
     far[:3, 3] = 1000
     nibabel.save(nibabel.Nifti1Image(np.ones((3, 3, 3), dtype=np.float32), far), tmp_path / "far.nii.gz")

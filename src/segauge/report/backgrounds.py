@@ -41,4 +41,6 @@ def background(source: ImageSource | None, gt: LabelMap) -> tuple[npt.NDArray[An
         return None, f"the image has the shape {image.shape}, the masks {gt.grid.shape}; it is not drawn"
     if np.isnan(image).all():
         return None, "the image is not drawn: it holds no value where the masks are"
+    if np.nanmin(image) == np.nanmax(image):
+        return None, "the image is not drawn: it has the same value everywhere"
     return Upright.of(gt).turned(image), ""

@@ -125,8 +125,8 @@ class Chapter:
 
 def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]] = ()) -> tuple[Chapter, ...]:
     """Return the chapters of records in their order; `checks` say per record what a verification found."""
-    titles, names = _numbered([one.title for one in records]), _numbered([one.dataset.name for one in records])
-    keys, shown = slugs(names), _numbered([one.dataset.title for one in records])
+    titles, names = numbered([one.title for one in records]), numbered([one.dataset.name for one in records])
+    keys, shown = slugs(names), numbered([one.dataset.title for one in records])
     models = slugs(name for record in records for name in record.tables)
     found = []
     for i, record in enumerate(records):
@@ -152,7 +152,7 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
     return tuple(found)
 
 
-def _numbered(names: Sequence[str]) -> list[str]:
+def numbered(names: Sequence[str]) -> list[str]:
     """Return the names; those that were there before are numbered."""
     found: list[str] = []
     for name in names:

@@ -10,7 +10,7 @@ from segauge.report.html import Picture
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
 from segbench.leaderboard import AVERAGE
 from segbench.site.addresses import safe_link
-from segbench.site.chapters import Chapter, metric_title, structure_title
+from segbench.site.chapters import Chapter, metric_title, numbered, structure_title
 from segbench.site.history import history_picture
 from segbench.site.pictures import why_no_images
 from segbench.site.rows import count_text, duration_text, mean_seconds
@@ -66,9 +66,10 @@ class Graph:
 
 @dataclass(frozen=True)
 class DatasetView:
-    """One test set: its card, facts, kin, its records in their order, the graph of exposures, and the history."""
+    """One test set: key, name, card, facts, kin, its records in order, the graph of exposures, and the history."""
 
     key: str
+    name: str
     card: DatasetCard
     facts: list[tuple[str, str]]
     kin: list[tuple[str, str, str]]
@@ -156,10 +157,13 @@ def _titles(chapter: Chapter, path: Sequence[str]) -> tuple[str, ...]:
 def dataset_views(chapters: Sequence[Chapter]) -> list[DatasetView]:
     """Return all test sets of the site, each with its records from older to newer."""
     names = dict.fromkeys(chapter.record.dataset.name for chapter in chapters)
-    return [_dataset_view([chapter for chapter in chapters if chapter.record.dataset.name == name]) for name in names]
+    groups = [[chapter for chapter in chapters if chapter.record.dataset.name == name] for name in names]
+    # Two test sets may call themselves the same: then the second is numbered, as in the selectors.
+    titles = numbered([group[-1].record.dataset.title for group in groups])
+    return [_dataset_view(group, title) for group, title in zip(groups, titles, strict=True)]
 
 
-def _dataset_view(chapters: list[Chapter]) -> DatasetView:
+def _dataset_view(chapters: list[Chapter], name: str) -> DatasetView:
     newest = chapters[-1]
     card = newest.record.dataset
     lineage = known_lineage([card])
@@ -180,6 +184,7 @@ def _dataset_view(chapters: list[Chapter]) -> DatasetView:
     ]
     return DatasetView(
         newest.key,
+        name,
         card,
         [fact for fact in facts if fact[1]],
         kin,

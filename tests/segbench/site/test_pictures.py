@@ -6,25 +6,18 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from segauge import Grid, ScoreTable, Status
 from segauge.errors import InvalidInput
-from segauge.io import write_nifti
 from segauge.report.html import Picture
 from segbench.cli import main
-from segbench.registry import DatasetCase
-from segbench.site import RunFiles, render
+from segbench.site import render
 from segbench.site.cases import hard_cases
 from segbench.site.chapters import chapters_of
 from segbench.site.pictures import MOST_CASES, MOST_MODELS, Choice, pictures_of, shown_models, why_no_images
 from tests.segbench.conftest import tiny_config
-from tests.segbench.made_up import record
-from tests.segbench.site.examples import analysed
+from tests.segbench.site.examples import run_with_files
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="the site needs segauge[report]")
-
-SHAPE = (30, 28, 24)
-GRID = Grid(SHAPE, np.diag([1.0, 1.0, 2.0, 1.0]))
 
 
 @pytest.fixture
@@ -32,44 +25,9 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(Picture, "of", lambda one: Picture(one.key, one.title, one.caption, "<svg></svg>"))
 
 
-def box(*bounds):
-    array = np.zeros(SHAPE, dtype=np.uint8)
-    array[tuple(slice(a, b) for a, b in bounds)] = 1
-    return array
-
-
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two models on four cases: one is right, the other misses the slices from 14 on; on the last case it failed."""
-    root = tmp_path_factory.mktemp("run")
-    rng = np.random.default_rng(0)
-    truth = box((5, 20), (6, 18), (4, 18))
-    cut = box((5, 20), (6, 18), (4, 14))
-    ids = [f"case_{i:03d}" for i in range(4)]
-    cases, predictions = {}, {}
-    for case in ids:
-        image = (truth * 60.0 + rng.normal(0, 5, SHAPE)).astype(np.float32)
-        image[0, 0, 0] = np.nan
-        paths = [write_nifti(root / f"{case}_{name}.nii.gz", a, GRID) for name, a in (("image", image), ("gt", truth))]
-        cases[case] = DatasetCase(case, *paths)
-        predictions["good", case] = write_nifti(root / f"{case}_good.nii.gz", truth, GRID)
-        if case != ids[-1]:
-            predictions["cut", case] = write_nifti(root / f"{case}_cut.nii.gz", cut, GRID)
-    dice = 2 * cut.sum() / (cut.sum() + truth.sum())
-    tables = {}
-    for model in ("good", "cut"):
-        values = np.full((4, 1, 1), 1.0 if model == "good" else dice)
-        status = np.full((4, 1), Status.PRESENT, dtype=object)
-        if model == "cut":
-            values[:, 0, 0] -= [0.0, 0.02, 0.01, 0.0]
-            values[3], status[3] = 0.0, Status.PREDICTION_MISSING
-        tables[model] = ScoreTable(tuple(ids), ("organ",), ("dice",), values, status)
-    made = record(tables)
-    models = tuple(replace(e, card=replace(e.card, structures={"organ": (1,)})) for e in made.models)
-    failed = replace(models[1], failures={ids[-1]: "ran out of memory"})
-    card = replace(made.dataset, show_images=True, licence="CC BY 4.0")
-    made = analysed(replace(made, models=(models[0], failed), dataset=card))
-    return made, RunFiles(cases, predictions, card)
+    return run_with_files(tmp_path_factory.mktemp("run"), metrics=("dice",))
 
 
 def with_card(run, **changes):

@@ -110,6 +110,8 @@ def _limit_layers(limits: AgreementLimits | None, unit: str, width: int) -> list
         ("+1.96 SD", limits.high, limits.limit_margin),
         ("-1.96 SD", limits.low, limits.limit_margin),
     )
+    if limits.low == limits.high:  # three labels at one place could not be read
+        lines = (("bias and limits", limits.bias, limits.bias_margin),)
     rows = [
         {
             "value": value, "low": value - margin, "high": value + margin, "text": f"{name} {value:+.3g}",
