@@ -114,7 +114,7 @@ def resampled_sums(
     sums = np.empty((n_resamples, columns.shape[1]))
     start = 0
     # For a few columns drawing takes the time, and goes three times as fast while a block stays in the cache.
-    most = BLOCK if columns.shape[1] > 32 else min(BLOCK, max(16, 2**18 // max(n, 1)))
+    most = BLOCK if columns.shape[1] > 4 else min(BLOCK, max(64, 2**18 // max(n, 1)))
     for counts in count_blocks(n, n_resamples, rng, strata, most=most):
         np.matmul(counts, whole, out=sums[start : start + len(counts)])
         start += len(counts)

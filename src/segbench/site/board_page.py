@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -155,11 +156,13 @@ def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Se
 def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
     drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
     points = []
+    all_failed = scores.failed
     for name in drawn:
         column = scores.models.index(name)
-        for case, value, failed in zip(scores.cases, scores.values[:, column], scores.failed[:, column], strict=True):
-            if np.isfinite(value):
-                points.append(Point(name, float(value), case, failed=bool(failed)))
+        values, failed = scores.values[:, column].tolist(), all_failed[:, column].tolist()
+        for case, value, lost in zip(scores.cases, values, failed, strict=True):
+            if math.isfinite(value):
+                points.append(Point(name, value, case, failed=lost))
     if not points:
         return
     scale = metric_scale(board.metric)
