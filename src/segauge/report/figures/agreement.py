@@ -105,7 +105,7 @@ def _limit_layers(limits: AgreementLimits | None, unit: str, width: int) -> list
     zero = chart_of([{"value": 0.0}]).mark_rule(color=_INK["line"]).encode(y=alt.Y("value:Q"))
     if limits is None:
         return [zero]
-    lines = (
+    lines: tuple[tuple[str, float, float], ...] = (
         ("bias", limits.bias, limits.bias_margin),
         ("+1.96 SD", limits.high, limits.limit_margin),
         ("-1.96 SD", limits.low, limits.limit_margin),
