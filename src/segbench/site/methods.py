@@ -103,7 +103,10 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     )  # fmt: skip
     policy = record.settings.get("exposure_policy", "strict")
     ranked = sum(entry.ranked for entry in record.models)
-    yield f"Exposure policy {policy!r}: {ranked} of {len(record.models)} models are ranked, the others are shown."
+    others = "all models are ranked." if ranked == len(record.models) else (
+        f"{ranked} of {len(record.models)} models are ranked, the others are shown."
+    )  # fmt: skip
+    yield f"Exposure policy {policy!r}: {others}"
     yield f"The statistics follow the rules {RULES}; the wins column is a replication probability, not the bootstrap's."
 
 

@@ -90,7 +90,10 @@ def outlines(
     masks = {name: (one.pred.inside(window), one.gt.inside(window)) for name, one in drawn.items()}
     either = np.logical_or.reduce([mask for pair in masks.values() for mask in pair])
     point = _worst_point(masks, either)
-    box = window_around(point, either, spacing)
+    x, y, z = point
+    # As wide as what the slice shows: a long vessel would otherwise be a dot in the middle of its length.
+    across, along, _ = window_around((x, y, 0), either[:, :, z : z + 1], spacing)
+    box = (across, along, slice(z, z + 1))
     grey = None
     if image is not None:
         grey = np.zeros(either.shape, dtype=np.uint8)

@@ -12,6 +12,7 @@ from segbench.cli import main
 from segbench.site import render
 from segbench.site.cases import hard_cases
 from segbench.site.chapters import chapters_of
+from segbench.site.outlines import Drawn, Part, outlines
 from segbench.site.pictures import MOST_CASES, MOST_MODELS, Choice, pictures_of, shown_models, why_no_images
 from tests.segbench.conftest import tiny_config
 from tests.segbench.site.examples import run_with_files
@@ -52,6 +53,23 @@ def test_the_worst_cases_come_first_and_through_the_largest_error(run):
     assert cut.plane.pred_path == ""  # nothing is predicted in that slice
     assert good.plane.pred_path == good.plane.gt_path == cut.plane.gt_path
     assert "4 slices at its upper end" in cut.words
+
+
+def test_a_picture_is_as_wide_as_its_slice_shows_however_long_the_structure_is():
+    shape = (80, 80, 200)
+    tube = np.zeros(shape, dtype=bool)
+    tube[38:42, 38:42, :] = True
+    wrong = tube.copy()
+    wrong[42:46, 38:42, 90:110] = True
+    drawn = {"one": Drawn(Part.of(wrong), Part.of(tube), None), "other": Drawn(Part.of(tube), Part.of(tube), None)}
+    image = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    found = outlines(drawn, (1.0, 1.0, 1.0), image)
+    plane = found.planes["one"]
+    # The slice shows 8 x 4 mm, which is less than the smallest window of 36 mm.
+    assert (plane.width_mm, plane.height_mm) == (36.0, 36.0)
+    assert found.place in ("axial, slice 100 of 200", "axial, slice 101 of 200")
+    assert found.image.startswith(b"\x89PNG")
+    assert found.planes["other"].pred_path == found.planes["other"].gt_path != plane.pred_path
 
 
 def test_a_model_without_a_prediction_says_why(run):
