@@ -173,6 +173,7 @@ def test_failures_without_a_number_make_the_hardest_cases():
     assert found[1].spread == np.inf
 
 
+@pytest.mark.slow
 def test_the_command_line_finds_the_files_by_their_hashes(finished, tmp_path, capsys, undrawn):
     config = tmp_path / "config.json"
     config.write_text(json.dumps(tiny_config(tmp_path)))
