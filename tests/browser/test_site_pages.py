@@ -3,7 +3,7 @@
 import pytest
 
 from segbench.site import render
-from tests.segbench.site.examples import hostile, organs
+from tests.segbench.site.examples import hostile, organs, run_with_files
 
 #: Pages take a second or two each to open on two busy cores.
 pytestmark = pytest.mark.slow
@@ -17,6 +17,15 @@ def site(tmp_path_factory, browser):
     folder = tmp_path_factory.mktemp("below") / "some path" / "site"
     other = organs(seed=3, name="elsewhere", title="Elsewhere", shift=-0.1)
     render([organs(), other], folder, title="Two places")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pictured(tmp_path_factory, browser):
+    """A run of two models whose files are at hand: an image below the outlines, and a curve of the surface Dice."""
+    made, files = run_with_files(tmp_path_factory.mktemp("run"))
+    folder = tmp_path_factory.mktemp("pictured") / "site"
+    render([made], folder, files=[files])
     return folder
 
 
@@ -71,6 +80,34 @@ def test_pages_open_offline_and_fit_the_screen(site, visit, address, scheme, siz
     assert opened.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     ground = opened.page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 28)")
+
+
+@pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)])
+def test_pictures_of_cases_show_the_image_and_fit_the_screen(pictured, visit, scheme, size):
+    opened = visit(pictured / "made-up/organ/nsd.cases.html", color_scheme=scheme, **size)
+    page = opened.page
+    assert quiet(opened, pictured)
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    first = page.locator(".panels figure").first
+    box = first.locator("svg").bounding_box()
+    # A panel is square, and on a phone two of them stand side by side.
+    assert abs(box["width"] - box["height"]) < 1
+    assert 120 < box["width"] < 300
+    # The image was fetched from the site's own folder, and was there.
+    images = [url for url in opened.requests if url.endswith(".png")]
+    assert images
+    assert all(url.startswith(f"{pictured.as_uri()}/pictures/") for url in images)
+    assert page.get_by_role("img", name="cut on case_001, organ").count() == 1
+    assert "4 slices at its upper end" in page.locator("article", has_text="case_001").inner_text()
+
+
+def test_the_curve_of_the_surface_dice_answers_the_pointer(pictured, visit):
+    opened = visit(pictured / "made-up/organ/nsd.html", **DESKTOP)
+    point = opened.page.locator("#tolerance [aria-label^='cut at 2.5:']").first
+    assert point.count() == 1
+    point.hover(force=True)
+    assert opened.page.locator("#tip").inner_text().startswith("cut at 2.5: 0.")
+    assert quiet(opened, pictured)
 
 
 def heading(page):
@@ -178,7 +215,14 @@ def test_hostile_names_are_text(attacked, visit, pattern):
 
 def test_the_site_is_accessible(site, visit):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-    for address in ("index.html", "made-up/liver/dice.html", "models.html", "methods.html"):
+    for address in ("index.html", "made-up/liver/dice.html", "models.html", "datasets.html", "methods.html"):
         opened = visit(site / address, bypass_csp=True, **DESKTOP)
         found = axe.Axe().run(opened.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == [], address
+
+
+def test_pages_with_pictures_are_accessible(pictured, visit):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    opened = visit(pictured / "made-up/organ/nsd.cases.html", bypass_csp=True, **DESKTOP)
+    found = axe.Axe().run(opened.page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == []

@@ -8,7 +8,10 @@ import pytest
 pytest.importorskip("altair", reason="the report needs segauge[report]")
 pytest.importorskip("jinja2", reason="the report needs segauge[report]")
 
+from tests.badinputs.files import even_positions, write_series
+
 from segauge.cli import main
+from segauge.cli.eval import images_of
 
 nibabel = pytest.importorskip("nibabel", reason="writes the files of these tests")
 
@@ -50,6 +53,39 @@ def test_eval_writes_a_report_with_images_and_a_curve(folders, tmp_path, capsys)
     assert "data:image/png;base64," in text
     assert 'id="tolerance-curve"' in text
     assert "nsd@7.5" in text
+
+
+def test_images_of_reals_lie_below_the_outlines(folders, tmp_path, capsys):
+    """MR-like values as float32, another grid, NaN beside the body: the same slices as with whole numbers."""
+    images = tmp_path / "images"
+    images.mkdir()
+    for path in (folders / "images").glob("*.nii.gz"):
+        array = nibabel.load(path).get_fdata().astype(np.float32) * 1.7e-3 + 0.31
+        array[:2] = np.nan
+        nibabel.save(nibabel.Nifti1Image(array[::-1], np.diag([-1, 1, 2.5, 1]) + SHIFTED), images / path.name)
+    report = tmp_path / "report.html"
+    code = run(
+        "eval", "--pred", folders / "A", "--gt", folders / "gt", "--report", report, "--images", images,
+        "--metrics", "dice", "--executor", "serial", "--resamples", 200,
+    )  # fmt: skip
+    assert code == 0
+    text = report.read_text()
+    assert text.count("data:image/png;base64,") == 3 * 8
+    assert "is not drawn" not in text
+
+
+#: Mirrored along the first of 24 voxels, so that every voxel stays where it was.
+SHIFTED = np.array([[0, 0, 0, 23], [0] * 4, [0] * 4, [0] * 4])
+
+
+def test_images_are_files_or_folders_of_dicom(tmp_path):
+    pytest.importorskip("pydicom", reason="writes DICOM")
+    write_series(tmp_path / "case_a", even_positions(3))
+    (tmp_path / "case_b_0000.nii.gz").write_bytes(b"")
+    (tmp_path / "notes").mkdir()
+    found = images_of(tmp_path)
+    assert set(found) == {"case_a", "case_b", "case_b_0000"}
+    assert found["case_a"] == tmp_path / "case_a"
 
 
 def test_eval_of_chosen_metrics_reports_only_those(folders, tmp_path):

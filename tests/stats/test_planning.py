@@ -21,6 +21,17 @@ def test_power_is_statsmodels(difference, sd, n):
     assert paired_power(difference, sd, n) == pytest.approx(expected, abs=1e-8)
 
 
+@pytest.mark.parametrize("n", [2, 20, 300, 4900, 7000])
+def test_power_is_a_share_that_grows_however_large_the_difference(n):
+    shifts = np.concatenate([np.linspace(0, 60, 121), [100.0, 1e3, 1e6]])
+    found = np.array([paired_power(shift / np.sqrt(n), 1.0, n) for shift in shifts])
+    assert np.isfinite(found).all()
+    # Rounding of the distribution function: its error is of the order of 1e-10.
+    assert (np.diff(found) >= -1e-9).all()
+    assert (found <= 1.0).all()
+    assert paired_power(38 / np.sqrt(4900), 1.0, 4900) == 1.0  # where SciPy itself gives NaN
+
+
 @pytest.mark.parametrize(("difference", "sd"), [(0.01, 0.05), (0.002, 0.08), (0.3, 0.1)])
 def test_cases_to_separate_are_statsmodels_rounded_up(difference, sd):
     power = pytest.importorskip("statsmodels.stats.power").TTestPower()

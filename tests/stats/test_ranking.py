@@ -13,10 +13,12 @@ from segauge.stats import (
     compare,
     kendall_tau,
     rank,
+    rank_frequencies,
     rank_tasks,
     ranking_stability,
     score_matrix,
 )
+from segauge.stats.comparison import pair_statistics
 from segauge.stats.matrix import ScoreMatrix, average_ranks
 from segauge.stats.scales import Scale
 
@@ -40,6 +42,30 @@ def test_kendall_tau_is_scipys():
     expected = [scipy_stats.kendalltau(one, row).statistic for row in many]
     np.testing.assert_allclose(kendall_tau(one, many), expected, rtol=1e-12)
     assert np.isnan(kendall_tau(one, np.full(8, 4.5))[0])
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("absent", [False, True])
+def test_rank_frequencies_are_those_of_the_resamples_of_the_pairs(clustered, absent):
+    scores = {name: values.copy() for name, values in SCORES.items()}
+    if absent:
+        for values in scores.values():
+            values[7] = np.nan
+    ids = [f"{i:02}" for i in range(60)]
+    given = {name: dict(zip(ids, values, strict=True)) for name, values in scores.items()}
+    matrix = score_matrix(
+        given, scale=Scale(True, (0, 1)), cluster={case: case[0] for case in ids} if clustered else None
+    ).scored_cases()
+    pairs = pair_statistics(matrix, 300, 5)
+    ranks = average_ranks(np.nanmean(matrix.values, axis=0) + pairs.model_shifts)
+    for name, column in zip(matrix.models, ranks.T, strict=True):
+        values, counts = np.unique(column, return_counts=True)
+        expected = dict(zip(values.tolist(), (counts / 300).tolist(), strict=True))
+        assert rank_frequencies(matrix, n_resamples=300, seed=5)[name] == expected
+    # How often a model is first on a board is the first of these shares.
+    found = rank(matrix, n_resamples=300, seed=5)
+    shares = rank_frequencies(matrix, n_resamples=300, seed=5)
+    assert [one.win_frequency for one in found.models] == [shares[one.name].get(1.0, 0.0) for one in found.models]
 
 
 def test_order_is_that_of_the_means_and_rank_sets_hold_it():

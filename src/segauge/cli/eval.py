@@ -17,10 +17,12 @@ from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
 from segauge.geometry.patterns import SURFACES
 from segauge.io import Limits
+from segauge.io.dicom_series import holds_series
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
 from segauge.io.layouts.pairs import Pairing, image_files
+from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS
@@ -55,7 +57,9 @@ def add_parser(subparsers: Any) -> None:
     outputs.add_argument("--summary-json", type=Path, metavar="FILE", help="nnU-Net's summary.json, with all metrics")
     outputs.add_argument("--metrics-json", type=Path, metavar="FILE", help="metrics.json for Grand Challenge")
     outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
-    outputs.add_argument("--images", type=Path, metavar="FOLDER", help="images below the outlines in the report")
+    outputs.add_argument(
+        "--images", type=Path, metavar="FOLDER", help="images for the report: files, or a folder of DICOM per case"
+    )
     outputs.add_argument("--title", help="title of the report")
     parser.set_defaults(run=run)
 
@@ -259,10 +263,11 @@ def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> st
 
 
 def images_of(folder: Path | None) -> dict[str, Path] | None:
-    """Return the images by case id; the channel of nnU-Net's names (_0000) is no part of the id."""
+    """Return the images by case id: files, and folders of DICOM; nnU-Net's channel (_0000) is no part of the id."""
     if folder is None:
         return None
-    found = image_files(folder)
+    series = {place.name: place for place in list_folder(folder) if place.is_dir() and holds_series(place)}
+    found = {**series, **image_files(folder)}
     return {**{name.removesuffix("_0000"): path for name, path in found.items()}, **found}
 
 

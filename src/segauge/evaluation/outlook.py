@@ -36,7 +36,8 @@ class Outlook:
             path: of the file.
             cases: the cases that were measured. With them the report shows pictures of the worst ones and the recall of
                 lesions by size; their files are read again.
-            images: per case id the image to draw below the outlines: a file, or an array on the ground truth's grid.
+            images: per case id the image to draw below the outlines: a file, a folder of DICOM, or an array on the
+                ground truth's grid.
             title: of the page.
             worst: how many of the worst cases get pictures.
 

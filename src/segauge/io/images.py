@@ -21,7 +21,8 @@ from segauge.grid import Grid
 from segauge.io.limits import DEFAULT_LIMITS, MAX_DEFLATE_RATIO, Limits, check_dimensions, check_stored_bytes
 from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
 from segauge.io.nifti_space import space_of
-from segauge.io.streams import GZIP_MAGIC, ByteStream, InflatingStream, open_file, pieces, read_exactly, stored_size
+from segauge.io.streams import GZIP_MAGIC, ByteStream, InflatingStream, open_file, read_exactly, stored_size
+from segauge.io.voxels import read_reals
 
 _CODES = {"u1": 2, "i2": 4, "i4": 8, "f4": 16, "f8": 64, "i1": 256, "u2": 512, "u4": 768, "i8": 1024, "u8": 1280}
 _OFFSET = 352
@@ -29,11 +30,12 @@ _OFFSET = 352
 
 @dataclass(frozen=True, eq=False)
 class Image:
-    """A volume of real numbers on its grid (float32, the file's axes), and the file it came from."""
+    """Real numbers on their grid (float32, the file's axes), the file they came from, and whether it says where."""
 
     array: npt.NDArray[np.float32]
     grid: Grid
     source: str = "image"
+    in_space: bool = True
 
 
 def read_image(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Image:
@@ -58,7 +60,7 @@ def read_image(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS)
         dtype = header.dtype(str(place))
         stored, ratio = (stored_size(file), MAX_DEFLATE_RATIO) if is_gzip else (stored_size(file) - offset, 1)
         check_stored_bytes(count * dtype.itemsize, stored, str(place), ratio=ratio)
-        flat = _values(stream, count, dtype, header.scaling(), str(place))
+        flat = read_reals(stream, count, dtype, str(place), header.scaling())
         if isinstance(stream, InflatingStream):
             stream.finish(limits)
     return Image(flat.reshape(shape, order="F"), space_of(header, shape, None).grid, str(place))
@@ -125,24 +127,3 @@ def _volume_shape(header: NiftiHeader, source: str) -> tuple[int, ...]:
         size = " x ".join(map(str, header.dim[1 : max(axes, 0) + 1]))
         raise UnreadableFile(f"{source}: has the size {size}, expected one volume of three axes.")
     return shape[:3]
-
-
-def _values(
-    stream: ByteStream, count: int, dtype: np.dtype[Any], scaling: tuple[float, float], source: str
-) -> npt.NDArray[np.float32]:
-    """Read the voxels piece by piece, so that only the float32 image lies in memory as a whole."""
-    values = np.empty(count, dtype=np.float32)
-    slope, intercept = scaling
-    filled, carry = 0, b""
-    for piece in pieces(stream, count * dtype.itemsize):
-        data = carry + piece
-        whole = len(data) - len(data) % dtype.itemsize
-        carry = data[whole:]
-        part = np.frombuffer(data[:whole], dtype=dtype)
-        values[filled : filled + part.size] = part if scaling == (1.0, 0.0) else part * slope + intercept
-        filled += part.size
-    if filled < count:
-        raise UnreadableFile(
-            f"{source}: {count} voxels expected by the header, {filled} found. The file is truncated: write it again."
-        )
-    return values

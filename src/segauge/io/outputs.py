@@ -11,13 +11,14 @@ from pathlib import Path
 from segauge.errors import InvalidInput
 
 
-def write_whole(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file (text as UTF-8) beside its place, then put it there at once; return its path."""
+def write_whole(path: str | os.PathLike[str], content: str | bytes | Iterable[str]) -> Path:
+    """Write a file (text as UTF-8, or pieces of text) beside its place, then put it there at once; return its path."""
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         with beside.open("wb") as file:
-            file.write(content.encode("utf-8", errors="backslashreplace") if isinstance(content, str) else content)
+            for piece in (content,) if isinstance(content, (str, bytes)) else content:
+                file.write(piece.encode("utf-8", errors="backslashreplace") if isinstance(piece, str) else piece)
             file.flush()
             os.fsync(file.fileno())
         beside.replace(target)

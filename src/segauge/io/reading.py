@@ -58,7 +58,7 @@ class ReadOptions:
     fractions of at least this value count as foreground. `frame`: which volume of a time series, from 0.
     `nan`: "refuse" NaN and infinite voxels, or take them as "background". `reference`: the grid that contours are
     filled on; `any_frame_of_reference` lets contours of another coordinate system through. `array_key`: which array
-    of an .npz file.
+    of an .npz file. `real_values`: the file is an image, and a layer holds the bits of its float32 values.
     """
 
     spacing: float | tuple[float, ...] | None = None
@@ -68,6 +68,7 @@ class ReadOptions:
     reference: ReferenceGrid | None = None
     any_frame_of_reference: bool = False
     array_key: str | None = None
+    real_values: bool = False
     limits: Limits = field(default=DEFAULT_LIMITS)
 
 

@@ -45,8 +45,10 @@ def read_voxels(
     Integers keep their type (native byte order). Floats, and integers under a scaling, must be whole numbers within
     1e-3, unless `options.threshold` makes them a mask; they are converted piece by piece, so the float image never
     lies in memory as a whole. The caller has checked that `count` is within the limits; memory is touched only as
-    bytes really arrive.
+    bytes really arrive. With `options.real_values` they are no labels: see `read_reals`.
     """
+    if options.real_values:
+        return Voxels(read_reals(stream, count, dtype, source, (slope, intercept)).view(np.int32))
     scaled = (slope, intercept) != (1.0, 0.0)
     if dtype.kind not in "iubf":
         raise UnreadableFile(f"{source}: holds values of type {dtype}, expected integer labels.")
@@ -56,6 +58,30 @@ def read_voxels(
         return _read_reals(stream, count, dtype, source, options, slope, intercept)
     except MemoryError as error:
         raise FileTooLarge(f"{source}: its {count} voxels do not fit into the memory that is free.") from error
+
+
+def read_reals(
+    stream: ByteStream, count: int, dtype: np.dtype[Any], source: str, scaling: tuple[float, float] = (1.0, 0.0)
+) -> npt.NDArray[np.float32]:
+    """Read `count` values as float32, flat, `scaling` (slope, intercept) applied; no other copy lies in memory."""
+    if dtype.kind not in "iubf":
+        raise UnreadableFile(f"{source}: holds values of type {dtype}, expected real numbers.")
+    values = np.empty(count, dtype=np.float32)
+    slope, intercept = scaling
+    filled, carry = 0, b""
+    for piece in pieces(stream, count * dtype.itemsize):
+        data = carry + piece
+        whole = len(data) - len(data) % dtype.itemsize
+        carry = data[whole:]
+        part = np.frombuffer(data[:whole], dtype=dtype)
+        with np.errstate(over="ignore"):  # beyond float32 is infinite, which every user of an image leaves out
+            values[filled : filled + part.size] = part if scaling == (1.0, 0.0) else part * slope + intercept
+        filled += part.size
+    if filled < count:
+        raise UnreadableFile(
+            f"{source}: {count} voxels expected by the header, {filled} found. The file is truncated: write it again."
+        )
+    return values
 
 
 def labels_from_array(array: npt.NDArray[Any], source: str, options: ReadOptions) -> Voxels:

@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
-from segauge.io import read_labels
-from segauge.labelmap import LabelMap
-from segauge.placement import place
+from segauge.report.backgrounds import ImageSource, background
 from segauge.report.failures import Diagnosis, diagnose
 from segauge.report.pairs import CasePair, read_pair
 from segauge.report.slices import Plane, planes
 from segauge.report.summary import NotableCase, worst_cases
 from segauge.report.surfaces import Surface, surface_of
 from segauge.scores import MetricInfo, Status
-
-ImageSource = str | os.PathLike[str] | npt.NDArray[Any]
 
 #: Structures of one case in the gallery; a case that fails altogether shall not fill it.
 MOST_PER_CASE = 2
@@ -60,7 +54,7 @@ def gallery(
     items: list[GalleryItem] = []
     for case_id in dict.fromkeys(one.case for one in chosen):
         pair, trouble = _read(known.get(case_id), options)
-        image, remark = _image(pair, (images or {}).get(case_id))
+        image, remark = (None, "") if pair is None else background((images or {}).get(case_id), pair.gt)
         for one in (one for one in chosen if one.case == case_id):
             scores = _scores(result, one, leading)
             if pair is None:
@@ -94,23 +88,6 @@ def _read(case: Case | None, options: Mapping[str, Any]) -> tuple[CasePair | Non
         return read_pair(case, options), ""
     except SegaugeError as error:
         return None, f"no pictures: {error}"
-
-
-def _image(pair: CasePair | None, source: ImageSource | None) -> tuple[npt.NDArray[Any] | None, str]:
-    """Return the image of a case, upright on the grid of its masks, or why it cannot be drawn."""
-    if pair is None or source is None:
-        return None, ""
-    if isinstance(source, np.ndarray):
-        if source.shape != pair.gt.grid.shape:
-            return None, f"the image has the shape {source.shape}, the masks {pair.gt.grid.shape}; it is not drawn"
-        return pair.upright.turned(source), ""
-    try:
-        # Images of whole numbers (CT, most MR) are read as label maps are; others are not drawn.
-        labels = read_labels(source).labels
-        placed = place(LabelMap(labels.layers, labels.grid, source="image"), pair.gt)
-        return pair.upright.turned(placed.pred.layers[0]), ""
-    except SegaugeError as error:
-        return None, f"the image is not drawn: {error}"
 
 
 def _scores(result: EvaluationResult, one: NotableCase, leading: tuple[MetricInfo, ...]) -> tuple[tuple[str, str], ...]:

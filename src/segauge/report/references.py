@@ -39,7 +39,7 @@ _ALL = (
     Reference(
         "nikolov2021",
         "Nikolov S, Blackwell S, Zverovitch A, et al. Clinically applicable segmentation of head and neck anatomy for "
-        "radiotherapy. J Med Internet Res 2021;23:e26151.",
+        "radiotherapy: deep learning algorithm development and validation study. J Med Internet Res 2021;23:e26151.",
         "10.2196/26151",
     ),
     Reference(

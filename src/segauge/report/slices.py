@@ -59,17 +59,21 @@ class Plane:
 def error_point(pred: Bools, gt: Bools) -> tuple[int, int, int]:
     """Return a voxel in the middle of the largest connected error; of the prediction or ground truth without any."""
     wrong = pred ^ gt
-    target = wrong if wrong.any() else (gt if gt.any() else pred)
-    if not target.any():
-        return (target.shape[0] // 2, target.shape[1] // 2, target.shape[2] // 2)
-    box = box_of(target)
-    parts = label_components(pack_mask(target[box]))
+    return middle_of_largest(wrong if wrong.any() else (gt if gt.any() else pred))[0]
+
+
+def middle_of_largest(mask: Bools) -> tuple[tuple[int, int, int], int]:
+    """Return a voxel in the middle of the largest connected part of a mask, and how many voxels that part has."""
+    if not mask.any():
+        return (mask.shape[0] // 2, mask.shape[1] // 2, mask.shape[2] // 2), 0
+    box = box_of(mask)
+    parts = label_components(pack_mask(mask[box]))
     table = component_table(parts)
     largest = int(np.argmax(table.voxels))
     voxels = np.argwhere(component_labels(parts) == largest + 1)
     nearest = voxels[np.argmin(((voxels - table.centroids[largest]) ** 2).sum(axis=1))]
     x, y, z = (int(i) + part.start for i, part in zip(nearest, box, strict=True))
-    return x, y, z
+    return (x, y, z), int(table.voxels[largest])
 
 
 def window_around(
@@ -108,10 +112,10 @@ def planes(
     shown = [2] if gt.shape[2] == 1 else [2, 1, 0]
     grey = None if image is None else grey_values(image[box], either[box])
     if grey is None:
-        return [_plane(axis, point[axis], pred, gt, spacing, box, None, oriented) for axis in shown]
+        return [plane_at(axis, point[axis], pred, gt, spacing, box, None, oriented=oriented) for axis in shown]
     placed = np.zeros(gt.shape, dtype=np.uint8)
     placed[box] = grey
-    return [_plane(axis, point[axis], pred, gt, spacing, box, placed, oriented) for axis in shown]
+    return [plane_at(axis, point[axis], pred, gt, spacing, box, placed, oriented=oriented) for axis in shown]
 
 
 def grey_values(image: npt.NDArray[Any], inside: Bools) -> npt.NDArray[np.uint8]:
@@ -133,7 +137,7 @@ def grey_values(image: npt.NDArray[Any], inside: Bools) -> npt.NDArray[np.uint8]
     return grey
 
 
-def _plane(
+def plane_at(
     axis: int,
     index: int,
     pred: Bools,
@@ -141,12 +145,15 @@ def _plane(
     spacing: tuple[float, float, float],
     box: tuple[slice, slice, slice],
     image: npt.NDArray[np.uint8] | None,
-    oriented: bool,
+    *,
+    oriented: bool = True,
+    most_pixels: int = MOST_PIXELS,
 ) -> Plane:
+    """Return one slice of upright masks, the part within `box`; `image` holds greys (see `grey_values`)."""
     across, along = (other for other in range(3) if other != axis)
     window: list[Any] = list(box)
     window[axis] = index
-    step = [max(1, -(-_length(box[other]) // MOST_PIXELS)) for other in (across, along)]
+    step = [max(1, -(-_length(box[other]) // most_pixels)) for other in (across, along)]
 
     def cut(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Return the slice as it is looked at: the first axis from right to left, the second from top to bottom."""

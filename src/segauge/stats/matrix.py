@@ -252,7 +252,8 @@ def _without_structure(tables: Iterable[ScoreTable], structure: str) -> frozense
     lacking: set[str] = set()
     for table in tables:
         states = table.status[:, table.structures.index(structure)]
-        lacking.update(case for case, state in zip(table.cases, states, strict=True) if state in _NOT_IN_GT)
+        chosen = np.logical_or.reduce([states == status for status in _NOT_IN_GT])
+        lacking.update(table.cases[i] for i in np.flatnonzero(chosen))
     return frozenset(lacking)
 
 

@@ -46,9 +46,9 @@ def paired_power(difference: float, sd: float, n: int, *, level: float = 0.95) -
         return 1.0 if difference else 1.0 - level
     shift = abs(difference) / sd * math.sqrt(n)
     critical = float(stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0))
-    upper = 1.0 - float(nctdtr(n - 1, shift, critical))
-    lower = float(nctdtr(n - 1, shift, -critical)) if shift < 30 else 0.0
-    return min(upper + (lower if math.isfinite(lower) else 0.0), 1.0)
+    # Far out in a tail, below 1e-60, SciPy may answer NaN, which is as good as 0.
+    below, lower = (float(np.nan_to_num(nctdtr(n - 1, shift, end))) for end in (critical, -critical))
+    return min(1.0 - below + (lower if shift < 30 else 0.0), 1.0)
 
 
 def cases_to_separate(

@@ -25,7 +25,7 @@ from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.missing import Resolved
 from segauge.stats.multiplicity import step_down
-from segauge.stats.resampling import Floats, require_level, require_resamples
+from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
 
 
@@ -352,7 +352,8 @@ def rank_frequencies(matrix: ScoreMatrix, *, n_resamples: int = 10_000, seed: in
     """Return per model how often it has each rank over resampled cases: the resamples that `rank` makes of them."""
     made = comparable(matrix, True, None, {})
     sign = 1.0 if made.scale.higher_is_better else -1.0
-    shifts = pair_statistics(made, n_resamples, seed).model_shifts
+    # The very resamples that `pair_statistics` draws: the sums are exact, whatever other columns there are.
+    shifts = Sample.of(made.values, made.cluster_numbers()).shifts(n_resamples, stream(seed, "cases"))
     ranks = average_ranks(sign * (np.nanmean(made.values, axis=0) + shifts))
     shares = {}
     for model, column in zip(made.models, ranks.T, strict=True):

@@ -60,14 +60,21 @@ def index_blocks(n: int, n_resamples: int, rng: np.random.Generator) -> Iterator
 
 
 def count_blocks(
-    n: int, n_resamples: int, rng: np.random.Generator, strata: Sequence[npt.NDArray[np.intp]] | None = None
+    n: int,
+    n_resamples: int,
+    rng: np.random.Generator,
+    strata: Sequence[npt.NDArray[np.intp]] | None = None,
+    *,
+    most: int = BLOCK,
 ) -> Iterator[Floats]:
     """Yield blocks of counts: how often each of n cases stands in each resample.
 
-    With strata (disjoint lists of positions) every stratum keeps its size in every resample.
+    With strata (disjoint lists of positions) every stratum keeps its size in every resample. `most` resamples are in a
+    block; with strata the draws depend on that, and it is what it always was.
     """
-    for start in range(0, n_resamples, BLOCK):
-        rows = min(BLOCK, n_resamples - start)
+    length = most if strata is None else BLOCK
+    for start in range(0, n_resamples, length):
+        rows = min(length, n_resamples - start)
         if strata is None:
             yield _counted(rng.integers(0, n, (rows, n)), n)
             continue
@@ -106,7 +113,9 @@ def resampled_sums(
     whole, unit = fixed_point(columns, n)
     sums = np.empty((n_resamples, columns.shape[1]))
     start = 0
-    for counts in count_blocks(n, n_resamples, rng, strata):
+    # For a few columns drawing takes the time, and goes three times as fast while a block stays in the cache.
+    most = BLOCK if columns.shape[1] > 4 else min(BLOCK, max(64, 2**18 // max(n, 1)))
+    for counts in count_blocks(n, n_resamples, rng, strata, most=most):
         np.matmul(counts, whole, out=sums[start : start + len(counts)])
         start += len(counts)
     sums *= unit

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from segauge.cli.sources import console, one_line
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
+from segbench.site.chapters import curve_points
 
 #: More boards than this are printed only when asked for.
 MOST_BOARDS = 6
@@ -28,11 +30,14 @@ def table(title: str, *columns: str) -> Any:
 def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:
     """Print the boards, or an overview where there are many, and what a reader must know about the models."""
     out = console()
-    many = len(board.boards) > MOST_BOARDS and not every
-    for one in board.averages if many else (*board.boards, *board.averages):
+    points: frozenset[str] = frozenset() if every else curve_points(record.metrics)
+    boards = [one for one in board.boards if one.metric not in points]
+    averages = [one for one in board.averages if one.metric not in points]
+    many = len(boards) > MOST_BOARDS and not every
+    for one in averages if many else (*boards, *averages):
         _print_board(one)
     if many:
-        _print_overview(board)
+        _print_overview(board, [metric for metric in record.metrics if metric not in points])
         out.print("--boards prints every board.", markup=False)
     for exclusion in record.exclusions:
         who = " on ".join(part for part in (exclusion["model"], exclusion["structure"]) if part)
@@ -63,11 +68,11 @@ def _print_board(board: Board) -> None:
     out.print()
 
 
-def _print_overview(board: Leaderboard) -> None:
+def _print_overview(board: Leaderboard, chosen: Sequence[str]) -> None:
     """Print per structure and metric the model with the best mean, and who cannot be told from it."""
     from rich.markup import escape
 
-    metrics = list(dict.fromkeys(one.metric for one in board.boards))
+    metrics = [metric for metric in dict.fromkeys(one.metric for one in board.boards) if metric in chosen]
     shown = table("best mean (and how many cannot be told from it)", "structure", *metrics)
     for structure in dict.fromkeys(one.structure for one in board.boards):
         cells = [_leader(board.board(structure, metric)) for metric in metrics]

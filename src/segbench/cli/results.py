@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from segauge.errors import InvalidInput
 from segbench.cli.printing import console, one_line, print_boards
+from segbench.config import RunConfig, read_config
 from segbench.leaderboard import make_leaderboard
 from segbench.records import RunRecord, load_record, save_record
-from segbench.site import render
-from segbench.verification import verify_statistics
+from segbench.registry import Dataset, dataset
+from segbench.site import RunFiles, render
+from segbench.verification import recorded_files, verify_statistics
 
 #: Exit code of a record whose numbers do not follow.
 DOES_NOT_FOLLOW = 5
@@ -42,6 +46,10 @@ def add_parser(subparsers: Any) -> None:
     pages.add_argument("--results", type=Path, required=True, nargs="+", metavar="FILE")
     pages.add_argument("--out", type=Path, required=True, metavar="FOLDER")
     pages.add_argument("--title", default="", help="what the site is called (default: as its only record)")
+    pages.add_argument("--predictions", type=Path, metavar="FOLDER", help="prediction files, for pictures of cases")
+    pages.add_argument(
+        "--config", type=Path, nargs="+", default=[], metavar="FILE", help="configs of the runs: where the datasets are"
+    )
     pages.add_argument("--no-verify", action="store_true", help="do not check first whether the statistics follow")
     pages.set_defaults(run=run_render)
 
@@ -65,8 +73,42 @@ def run_render(args: argparse.Namespace) -> int:
     """Check the records, and make the pages."""
     records = [load_record(path) for path in args.results]
     checks = [("", True) if args.no_verify else _checked(record) for record in records]
-    render_pages([analysed(record) for record in records], args.out, title=args.title, checks=checks)
+    files = _files(records, args.predictions, args.config)
+    render_pages([analysed(record) for record in records], args.out, title=args.title, checks=checks, files=files)
     return 0 if all(holds for _, holds in checks) else DOES_NOT_FOLLOW
+
+
+def _files(records: list[RunRecord], predictions: Path | None, configs: list[Path]) -> list[RunFiles | None]:
+    """Return the files of the records whose config and predictions were given; the others get no pictures."""
+    if predictions is None:
+        if configs:
+            raise InvalidInput("--config says where images and ground truth are; pictures need --predictions, too.")
+        console().print("No pictures of cases: they need --predictions FOLDER and --config FILE.", markup=False)
+        return [None] * len(records)
+    if not configs:
+        raise InvalidInput("Pictures need images and ground truth beside --predictions: pass --config of the run.")
+    known = {config.dataset.name: config for config in map(read_config, configs)}
+    return [_files_of(record, predictions, known) for record in records]
+
+
+def _files_of(record: RunRecord, predictions: Path, known: Mapping[str, RunConfig]) -> RunFiles | None:
+    """Return the files of a record that are those it was made from, told by their hashes."""
+    name = record.dataset.name
+    chosen = next((config for key, config in known.items() if key == name), None)
+    chosen = chosen or next((c for c in known.values() if _opened(c).card.name == name), None)
+    if chosen is None:
+        console().print(f"No pictures of {record.title}: no config given is of {name!r}.", markup=False)
+        return None
+    source = _opened(chosen)
+    source.prepare(record.case_ids)
+    paths, truths = recorded_files(record, source.cases(record.case_ids), predictions)
+    total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
+    console().print(f"{record.title}: {len(paths)} of {total} prediction files found.", markup=False)
+    return RunFiles(truths, paths, source.card)
+
+
+def _opened(config: RunConfig) -> Dataset:
+    return dataset(config.dataset.name, config.dataset.root, config.dataset.options)
 
 
 def _checked(record: RunRecord) -> tuple[str, bool]:
@@ -99,11 +141,16 @@ def analysed(record: RunRecord) -> RunRecord:
 
 
 def render_pages(
-    records: list[RunRecord], folder: Path, *, title: str = "", checks: list[tuple[str, bool]] | None = None
+    records: list[RunRecord],
+    folder: Path,
+    *,
+    title: str = "",
+    checks: list[tuple[str, bool]] | None = None,
+    files: Sequence[RunFiles | None] = (),
 ) -> None:
     """Make the pages of records; without `checks` they say that the statistics were just computed."""
     said = [_JUST_COMPUTED] * len(records) if checks is None else checks
-    front = render(records, folder, title=title, checks=said, progress=_progress)
+    front = render(records, folder, title=title, checks=said, files=files, progress=_progress)
     console().print(f"written: open {front}", markup=False)
 
 

@@ -16,6 +16,7 @@ from segbench.pipeline import fetch_cases, make_predictions, make_record, open_b
 from segbench.planning import Plan
 from segbench.records import save_record
 from segbench.registry import Progress
+from segbench.site import RunFiles
 
 #: Exit code of a run in which some model failed on some case.
 SOME_FAILED = 3
@@ -81,7 +82,7 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
     print_boards(record, board, every=args.boards)
     console().print(f"written: {config.results_path}", markup=False)
     if args.render is not None:
-        render_pages([record], args.render)
+        render_pages([record], args.render, files=[RunFiles.of(benchmark.dataset.card, cases, made.predictions)])
     return SOME_FAILED if any(entry.failures for entry in record.models) else 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -16,11 +17,15 @@ from segauge.report.illustrations import Illustration
 from segauge.stats import Comparison, PairPlan, ScoreMatrix, average_matrix, rank_frequencies
 from segbench.leaderboard import AVERAGE, Board, Standing, board_scores, chosen_models, metric_scale
 from segbench.site.axes import Axis
-from segbench.site.chapters import Chapter, axis_of, metric_title, structure_title
+from segbench.site.chapters import FEWEST_POINTS, Chapter, axis_of, metric_title, structure_title
 from segbench.site.rows import board_axis
 
 #: More models than this make a map or a cloud that nobody reads: then the best of them only.
 MOST_DRAWN = 24
+#: A significance map of more models has signs in its cells, and the numbers where one points.
+MOST_NUMBERS = 12
+#: More curves than this hide each other.
+MOST_CURVES = 8
 
 
 @dataclass(frozen=True)
@@ -56,14 +61,14 @@ class BoardPage:
     flips: list[tuple[str, str]]
 
 
-def board_page(chapter: Chapter, board: Board) -> BoardPage:
+def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> BoardPage:
     """Return everything that stands on the page of a board."""
     same_structure = [one for one in chapter.boards if one.structure == board.structure]
     same_metric = [one for one in chapter.boards if one.metric == board.metric]
     return BoardPage(
         [(metric_title(one.metric), chapter.address(one), one is board) for one in same_structure],
         [(structure_title(one), chapter.address(one), one is board) for one in same_metric],
-        [Picture.of(one) for one in board_illustrations(chapter, board)],
+        [Picture.of(one) for one in board_illustrations(chapter, board, scores)],
         [
             Glance(axis_of(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
             for one in same_structure
@@ -74,10 +79,9 @@ def board_page(chapter: Chapter, board: Board) -> BoardPage:
     )
 
 
-def board_illustrations(chapter: Chapter, board: Board) -> Iterator[Illustration]:
+def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Iterator[Illustration]:
     """Yield the figures of a board: pairs, ranks, distributions, and the tolerance curve of the surface Dice."""
     ranked = [standing.model for standing in board.standings if standing.place][:MOST_DRAWN]
-    scores = _scores(chapter, board)
     cut = f" The {len(ranked)} best models are drawn." if len(ranked) == MOST_DRAWN else ""
     if len(ranked) > 1 and board.pairs:
         yield from _pair_figures(chapter, board, ranked, cut)
@@ -88,7 +92,7 @@ def board_illustrations(chapter: Chapter, board: Board) -> Iterator[Illustration
     yield from _tolerance_curve(chapter, board)
 
 
-def _scores(chapter: Chapter, board: Board) -> ScoreMatrix | None:
+def scores_of(chapter: Chapter, board: Board) -> ScoreMatrix | None:
     """Return the scores behind a board; for the average one value per case whose mean is the average."""
     if board.structure != AVERAGE:
         return board_scores(chapter.record, board.structure, board.metric)
@@ -110,7 +114,8 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         "significance",
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
-        f"pairs. Grey cells are undecided, which is not the same as equal.{cut}",
+        f"pairs{'; point at a cell to read them' if len(ranked) > MOST_NUMBERS else ''}. Grey cells are undecided, "
+        f"which is not the same as equal.{cut}",
         partial(
             figures.significance_map, ranked, list(pair_cells(comparison, ranked, board.higher_is_better)), cell=84
         ),
@@ -121,7 +126,7 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         "differences",
         "Paired differences",
         f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
-        f"are marked.{few}",
+        f"are marked. The test goes step by step, so a pair may be decided though its interval just holds 0.{few}",
         partial(
             figures.forest, [pair_row(pair) for pair in shown], axis=f"difference of {axis_of(board)}", reference=0.0
         ),
@@ -151,41 +156,59 @@ def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Se
 def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
     drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
     points = []
+    all_failed = scores.failed
     for name in drawn:
         column = scores.models.index(name)
-        for case, value, failed in zip(scores.cases, scores.values[:, column], scores.failed[:, column], strict=True):
-            if np.isfinite(value):
-                points.append(Point(name, float(value), case, failed=bool(failed)))
+        values, failed = scores.values[:, column].tolist(), all_failed[:, column].tolist()
+        for case, value, lost in zip(scores.cases, values, failed, strict=True):
+            if math.isfinite(value):
+                points.append(Point(name, value, case, failed=lost))
     if not points:
         return
     scale = metric_scale(board.metric)
     bounds = None if scale is None or not all(map(np.isfinite, scale.bounds)) else scale.bounds
+    drawn_each = min(figures.MOST_POINTS, figures.MOST_POINTS_IN_ALL // max(len(drawn), 1))
+    few = " (of many cases, those at the two ends)" if len(scores.cases) > drawn_each else ""
     yield Illustration(
         "distribution",
         "Every case of every model",
-        "Density, quartiles, and each case as a point; point at one to see which case it is. Failed cases are crosses "
-        "at the scale's worst value; where the scale has none they are not drawn, and counted as missed above.",
+        f"Density, quartiles, and each case as a point{few}; point at one to see which case it is. Failed cases are "
+        "crosses at the scale's worst value; where the scale has none they are not drawn, and counted as missed above.",
         partial(figures.raincloud, points, axis=axis_of(board), bounds=bounds),
     )
 
 
 def _tolerance_curve(chapter: Chapter, board: Board) -> Iterator[Illustration]:
     """Yield the surface Dice against its tolerance, where the record has it at three tolerances or more."""
-    known = {}
-    for one in chapter.boards:
-        name, _, tolerance = one.metric.partition("@")
-        if one.structure == board.structure and name == "nsd" and tolerance and board.metric.startswith("nsd"):
-            known[float(tolerance)] = one
-    if len(known) < 3:
+    known = chapter.curve(board.structure) if board.metric.partition("@")[0] == "nsd" else {}
+    names = [standing.model for standing in board.standings]
+    series = {name: curve for name in names[:MOST_CURVES] if (curve := tolerance_curve(known, name)) is not None}
+    if not known or not series:
         return
-    series = {}
-    for name in [standing.model for standing in board.standings][:8]:
-        found = [(x, e) for x in sorted(known) if (e := known[x][name].estimate) is not None and e.value is not None]
-        if found:
-            series[name] = Curve([x for x, _ in found], [e.value for _, e in found if e.value is not None])
+    level = f"{100 * chapter.leaderboard.settings['level']:g} %"
+    few = f" The first {MOST_CURVES} models of the board are drawn." if len(names) > MOST_CURVES else ""
+    used = chapter.record.protocol.get("options", {}).get("nsd_tolerance_mm")
+    marked = float(used) if board.metric == "nsd" and isinstance(used, (int, float)) else None
+    words = "" if marked is None else " The dashed line is the tolerance of the board."
     yield Illustration(
         "tolerance",
         "Surface Dice against the tolerance",
-        "Share of the two surfaces that lie within the tolerance of each other.",
-        partial(figures.curves, series, x_axis="tolerance in mm", y_axis=metric_title("nsd")),
+        f"Share of the two surfaces that lie within the tolerance of each other, mean over the cases; band: {level} "
+        f"interval at each tolerance. A missed case counts as 0.{words}{few}",
+        partial(figures.curves, series, x_axis="tolerance in mm", y_axis=metric_title("nsd"), marked=marked),
     )
+
+
+def tolerance_curve(known: Mapping[float, Board], model: str) -> Curve | None:
+    """Return a model's mean at every tolerance with its interval; without a band where one has no interval."""
+    found = []
+    for tolerance, board in known.items():
+        standing = next((one for one in board.standings if one.model == model), None)
+        if standing is not None and standing.estimate is not None and standing.estimate.value is not None:
+            found.append((tolerance, standing.estimate))
+    if len(found) < FEWEST_POINTS:
+        return None
+    at, means = [x for x, _ in found], [float(e.value) for _, e in found if e.value is not None]
+    low = [float(e.ci_low) for _, e in found if e.ci_low is not None]
+    high = [float(e.ci_high) for _, e in found if e.ci_high is not None]
+    return Curve(at, means, low, high) if len(low) == len(high) == len(at) else Curve(at, means)

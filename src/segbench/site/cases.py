@@ -2,68 +2,121 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from segauge.report.figures.charting import number_text
 from segauge.report.html import packed_column, rounded
-from segbench.leaderboard import AVERAGE, Board, board_scores
+from segauge.stats import ScoreMatrix
+from segbench.leaderboard import AVERAGE, Board
 from segbench.records import RunRecord
 
 #: Metadata columns that stand beside the scores.
 MOST_COLUMNS = 8
+#: Models with a column of their own, the first of the board: a page of a hundred would take megabytes.
+MOST_MODELS = 30
 #: Cases in the short lists.
 MOST_LISTED = 10
 
 
 @dataclass(frozen=True)
 class HardCase:
-    """A case with the mean over the models, the best and the worst of them."""
+    """A case with the mean over the models that have a number, the best and the worst of them, and how many failed.
+
+    A model without a number (it failed, and the metric has no worst value) is worse than any number.
+    """
 
     case: str
-    mean: float
+    mean: float | None
     best: str
-    best_value: float
+    best_value: float | None
     worst: str
-    worst_value: float
+    worst_value: float | None
+    failed: int
+
+    @property
+    def words(self) -> str:
+        """How the models did, in words."""
+        mean = "no model has a number" if self.mean is None else f"mean of the models {number_text(self.mean)}"
+        return f"{mean}, {self.failed} failed" if self.failed else mean
+
+    @property
+    def spread(self) -> float:
+        """How far the models are apart: without end where some failed and some did not."""
+        if self.best_value is None or self.worst_value is None:
+            return 0.0 if self.best_value is None else math.inf
+        return abs(self.best_value - self.worst_value)
+
+
+@dataclass(frozen=True, eq=False)
+class CaseScores:
+    """Every case of a board: the models in its order, their values (case by model), and the cases, hardest first."""
+
+    models: tuple[str, ...]
+    cases: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    failed: npt.NDArray[np.bool_]
+    hardest: tuple[HardCase, ...]
+    unit: str = ""
+
+    def of(self, case: str) -> HardCase:
+        """Return a case."""
+        return next(one for one in self.hardest if one.case == case)
+
+    def score_text(self, case: str, model: str) -> str:
+        """Return a model's score on a case for readers."""
+        place = self.cases.index(case), self.models.index(model)
+        value = float(self.values[place])
+        if math.isnan(value):
+            return "failed" if self.failed[place] else "no number"
+        return number_text(value) if self.unit in ("", "1") else f"{number_text(value)} {self.unit}"
 
 
 @dataclass(frozen=True)
 class CaseTable:
-    """All cases of a board: the table as columns, the hardest cases, those of the largest disagreement."""
+    """All cases of a board: the table as columns, the hardest, the largest disagreement, models without a column."""
 
     packed: dict[str, Any]
     hardest: list[HardCase]
     disagreeing: list[HardCase]
+    left_out: int = 0
 
 
-def case_table(record: RunRecord, board: Board) -> CaseTable | None:
-    """Return the cases of a board; None for the average over structures, which no case has."""
-    scores = None if board.structure == AVERAGE else board_scores(record, board.structure, board.metric)
+def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
+    """Return the scores of a board's cases; None for the average over structures, which no case has."""
+    matrix = None if scores is None or board.structure == AVERAGE else scores.scored_cases()
+    if matrix is None or not matrix.cases:
+        return None
+    order = tuple(standing.model for standing in board.standings if standing.model in matrix.models)
+    columns = [matrix.models.index(name) for name in order]
+    values, failed = matrix.values[:, columns], matrix.failed[:, columns]
+    values = np.where(np.isfinite(values), values, np.nan)
+    found = hard_cases(matrix.cases, order, values, failed, higher_is_better=board.higher_is_better)
+    return CaseScores(order, matrix.cases, values, failed, tuple(found), board.unit)
+
+
+def case_table(record: RunRecord, board: Board, matrix: ScoreMatrix | None) -> CaseTable | None:
+    """Return the cases of a board as its page shows them; None for the average over structures."""
+    scores = case_scores(board, matrix)
     if scores is None:
         return None
-    matrix = scores.scored_cases()
-    if not matrix.cases:
-        return None
-    order = [standing.model for standing in board.standings if standing.model in matrix.models]
-    columns: list[dict[str, Any]] = [{"name": "case", "values": list(matrix.cases)}]
-    for name in order:
-        values = [rounded(float(x)) for x in matrix.values[:, matrix.models.index(name)]]
+    columns: list[dict[str, Any]] = [{"name": "case", "values": list(scores.cases)}]
+    for place, name in enumerate(scores.models[:MOST_MODELS]):
+        values = [rounded(value) for value in scores.values[:, place].tolist()]
         columns.append({"name": name, "number": True, "values": values})
-    columns.append({"name": "failed", "values": _failures(record, board.structure, matrix.cases, order)})
-    columns += _metadata(record, matrix.cases)
-    packed = {"columns": [packed_column(column) for column in columns], "rows": len(matrix.cases)}
-    found = _hard_cases(matrix.cases, order, matrix.values[:, [matrix.models.index(name) for name in order]], board)
-    sign = 1.0 if board.higher_is_better else -1.0
-    return CaseTable(
-        packed,
-        sorted(found, key=lambda one: (sign * one.mean, one.case))[:MOST_LISTED],
-        sorted(found, key=lambda one: (-abs(one.best_value - one.worst_value), one.case))[:MOST_LISTED],
-    )
+    columns.append({"name": "failed", "values": _failures(record, board.structure, scores.cases, scores.models)})
+    columns += _metadata(record, scores.cases)
+    packed = {"columns": [packed_column(column) for column in columns], "rows": len(scores.cases)}
+    apart = sorted(scores.hardest, key=lambda one: (-one.spread, one.case))[:MOST_LISTED]
+    return CaseTable(packed, list(scores.hardest[:MOST_LISTED]), apart, max(len(scores.models) - MOST_MODELS, 0))
 
 
-def _failures(record: RunRecord, structure: str, cases: tuple[str, ...], models: list[str]) -> list[str]:
+def _failures(record: RunRecord, structure: str, cases: tuple[str, ...], models: Sequence[str]) -> list[str]:
     """Return per case which models failed on it, and how."""
     found: dict[str, list[str]] = {}
     for name in models:
@@ -85,15 +138,40 @@ def _text(value: object) -> str:
     return "" if value is None else str(value)
 
 
-def _hard_cases(cases: tuple[str, ...], models: list[str], values: Any, board: Board) -> list[HardCase]:
-    """Return the cases that all models have a number for."""
-    found = []
-    for case, row in zip(cases, values, strict=True):
-        if np.isnan(row).any():
-            continue
-        best, worst = (int(row.argmax()), int(row.argmin())) if board.higher_is_better else (
-            int(row.argmin()), int(row.argmax()),
-        )  # fmt: skip
-        mean = float(row.mean())
-        found.append(HardCase(case, mean, models[best], float(row[best]), models[worst], float(row[worst])))
-    return found
+def hard_cases(
+    cases: Sequence[str],
+    models: Sequence[str],
+    values: npt.NDArray[np.float64],
+    failed: npt.NDArray[np.bool_],
+    *,
+    higher_is_better: bool,
+) -> list[HardCase]:
+    """Return the cases from the hardest on: most models without a number first, then the worst mean of the others."""
+    if not models:
+        return []
+    known = np.isfinite(values)
+    cost = np.where(known, -values if higher_is_better else values, np.where(failed, np.inf, np.nan))
+    count = known.sum(axis=1)
+    means = np.where(known, values, 0.0).sum(axis=1) / np.maximum(count, 1)
+    without = (failed & ~known).sum(axis=1)
+    badness = np.where(count > 0, -means if higher_is_better else means, np.inf)
+    # A model that does not have the case at all (NaN) is neither the best nor the worst on it.
+    best = np.where(np.isnan(cost), np.inf, cost).argmin(axis=1)
+    worst = np.where(np.isnan(cost), -np.inf, cost).argmax(axis=1)
+    order = sorted(range(len(cases)), key=lambda i: (-int(without[i]), -float(badness[i]), cases[i]))
+    return [
+        HardCase(
+            cases[i],
+            float(means[i]) if count[i] else None,
+            models[best[i]],
+            _known(values[i, best[i]]),
+            models[worst[i]],
+            _known(values[i, worst[i]]),
+            int(failed[i].sum()),
+        )
+        for i in order
+    ]
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
@@ -11,6 +12,10 @@ from segauge.scores import MetricInfo
 from segbench.leaderboard import AVERAGE, Board, Leaderboard, leaderboard_of
 from segbench.records import RunRecord
 from segbench.site.addresses import query, slugs
+from segbench.site.counts import Counts, counts_of
+
+#: Fewer tolerances than this make no curve.
+FEWEST_POINTS = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,14 +43,26 @@ class Chapter:
     check: str = ""
     holds: bool = True
     model_keys: dict[str, str] = field(default_factory=dict)
+    _counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
     _structures: dict[str, str] = field(default_factory=dict)
     _metrics: dict[str, str] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def boards(self) -> tuple[Board, ...]:
-        """The boards in the order of the selectors: the average over structures first, where there is one."""
+        """The boards in the order of the selectors: the average over structures first, where there is one.
+
+        Scores at tolerances that make a curve beside the metric itself have no boards of their own.
+        """
         averages = tuple(board for board in self.leaderboard.averages if board.standings)
-        return (*averages, *self.leaderboard.boards)
+        points = curve_points(self.record.metrics)
+        return tuple(board for board in (*averages, *self.leaderboard.boards) if board.metric not in points)
+
+    def curve(self, structure: str) -> dict[float, Board]:
+        """Return the boards of the surface Dice of a structure by tolerance in mm; {} for fewer than three."""
+        every = (*self.leaderboard.averages, *self.leaderboard.boards)
+        found = {_tolerance(board.metric): board for board in every if board.structure == structure}
+        known = {tolerance: found[tolerance] for tolerance in sorted(t for t in found if t is not None)}
+        return known if len(known) >= FEWEST_POINTS else {}
 
     @property
     def metrics(self) -> tuple[str, ...]:
@@ -61,6 +78,14 @@ class Chapter:
         """Return a board, None where there is no such one."""
         found = (board for board in self.boards if (board.structure, board.metric) == (structure, metric))
         return next(found, None)
+
+    def place(self, board: Board, model: str) -> int | None:
+        """Return the place of a model on a board; None where it has none."""
+        return next((standing.place for standing in board.standings if standing.model == model), None)
+
+    def counts(self, structure: str, model: str) -> Counts:
+        """Return how often a model missed or invented a structure, or was not measured; over all for the average."""
+        return self._counts[model].get(structure, Counts())
 
     def selection(self, board: Board) -> dict[str, str]:
         """Return the selection that shows a board on the front page."""
@@ -100,8 +125,8 @@ class Chapter:
 
 def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]] = ()) -> tuple[Chapter, ...]:
     """Return the chapters of records in their order; `checks` say per record what a verification found."""
-    titles, names = _numbered([one.title for one in records]), _numbered([one.dataset.name for one in records])
-    keys, shown = slugs(names), _numbered([one.dataset.title for one in records])
+    titles, names = numbered([one.title for one in records]), numbered([one.dataset.name for one in records])
+    keys, shown = slugs(names), numbered([one.dataset.title for one in records])
     models = slugs(name for record in records for name in record.tables)
     found = []
     for i, record in enumerate(records):
@@ -119,6 +144,7 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
                 check,
                 holds,
                 {name: models[name] for name in record.tables},
+                {name: counts_of(table) for name, table in record.tables.items()},
                 slugs(board.structure for board in boards),
                 slugs(board.metric for board in boards),
             )
@@ -126,7 +152,7 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
     return tuple(found)
 
 
-def _numbered(names: Sequence[str]) -> list[str]:
+def numbered(names: Sequence[str]) -> list[str]:
     """Return the names; those that were there before are numbered."""
     found: list[str] = []
     for name in names:
@@ -135,6 +161,21 @@ def _numbered(names: Sequence[str]) -> list[str]:
             numbered, count = f"{name} ({count})", count + 1
         found.append(numbered)
     return found
+
+
+def curve_points(metrics: Sequence[str]) -> frozenset[str]:
+    """Return the metrics that are points of a curve: the NSD at three tolerances or more, beside the NSD itself."""
+    points = frozenset(metric for metric in metrics if _tolerance(metric) is not None)
+    return points if "nsd" in metrics and len(points) >= FEWEST_POINTS else frozenset()
+
+
+def _tolerance(metric: str) -> float | None:
+    """Return the tolerance of "nsd@2.5" in mm; None for any other metric."""
+    name, _, text = metric.partition("@")
+    try:
+        return float(text) if name == "nsd" and text else None
+    except ValueError:
+        return None
 
 
 def structure_title(board: Board) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -13,6 +14,8 @@ from segbench.records import RunRecord, save_record
 from segbench.records.parquet import write_scores
 from segbench.site.chapters import Chapter, metric_title, structure_title
 
+#: Rows of a CSV file that somebody may still open.
+MOST_ROWS = 2_000_000
 #: Width of a letter of a badge in pixels: text is stretched to it, so that it fits in any font.
 _CHARACTER = 6.3
 
@@ -22,25 +25,44 @@ def write_downloads(folder: Path, chapter: Chapter) -> None:
     place = folder / "downloads"
     place.mkdir(parents=True, exist_ok=True)
     save_record(chapter.record, place / f"{chapter.key}.json")
-    header = ("model", "case", "structure", "status", *chapter.record.metrics, "reason")
-    write_whole(place / f"{chapter.key}.scores.csv", csv_text(header, score_rows(chapter.record)))
-    if "scores.parquet" in download_names():
+    names = download_names(chapter.record)
+    if "scores.csv" in names:
+        write_whole(place / f"{chapter.key}.scores.csv", score_lines(chapter.record))
+    if "scores.parquet" in names:
         write_scores(chapter.record.tables, place / f"{chapter.key}.scores.parquet")
 
 
-def download_names() -> tuple[str, ...]:
-    """Return the endings of the files that a record can be taken as."""
-    return ("json", "scores.csv", *(("scores.parquet",) if find_spec("pyarrow") is not None else ()))
+def download_names(record: RunRecord) -> tuple[str, ...]:
+    """Return the endings of the files that a record can be taken as; a CSV of millions of rows helps nobody."""
+    rows = sum(len(table.cases) * len(table.structures) for table in record.tables.values())
+    parquet = ("scores.parquet",) if find_spec("pyarrow") is not None else ()
+    return ("json", *(("scores.csv",) if rows <= MOST_ROWS else ()), *parquet)
 
 
-def score_rows(record: RunRecord) -> Iterator[tuple[object, ...]]:
-    """Yield a row per model, case and structure; a number that is not there is None, and the status says why."""
+def score_lines(record: RunRecord) -> Iterator[str]:
+    """Yield the scores as CSV, piece by piece: a row per model, case and structure.
+
+    A number that is not there is an empty cell, and the status says why; formulas are made harmless.
+    """
+    yield csv_text(("model", "case", "structure", "status", *record.metrics, "reason"), ())
     for model, table in record.tables.items():
+        # Names are quoted once: a row is then its texts and numbers put together, and a million of them take seconds.
+        start, structures = _cell(model), [_cell(name) for name in table.structures]
         for i, case in enumerate(table.cases):
-            for j, structure in enumerate(table.structures):
-                values = [None if value != value else value for value in table.values[i, j].tolist()]
-                reason = table.reasons.get((case, structure), "")
-                yield (model, case, structure, table.status[i, j].value, *values, reason)
+            head, states = f"{start},{_cell(case)}", table.status[i]
+            lines = []
+            for j, values in enumerate(table.values[i].tolist()):
+                numbers = ",".join(["" if value != value else repr(value) for value in values])
+                reason = table.reasons.get((case, table.structures[j]), "") if table.reasons else ""
+                lines.append(f"{head},{structures[j]},{states[j].value},{numbers},{_cell(reason) if reason else ''}\n")
+            yield "".join(lines)
+
+
+@lru_cache(maxsize=1 << 16)
+def _cell(text: str) -> str:
+    """Return a text as it stands in a CSV file."""
+    # The header of a table with this one column is the quoted text, and the end of its line.
+    return csv_text((text,), ())[:-1] if text else ""
 
 
 def badge_words(chapter: Chapter, model: str) -> tuple[str, str, bool]:

@@ -10,9 +10,13 @@ from typing import Any
 from segauge.report.html import glossary
 from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
+from segauge.stats import METHODS
 from segbench.leaderboard import RULES
 from segbench.site.chapters import Chapter, info_of
 from segbench.site.downloads import download_names
+
+#: What the downloads are called.
+_FILES = {"json": "the record (JSON)", "scores.csv": "every score (CSV)", "scores.parquet": "every score (Parquet)"}
 
 
 @dataclass(frozen=True)
@@ -48,9 +52,6 @@ def method_of(chapter: Chapter) -> Method:
     """Return methods and reproduction of a record."""
     record = chapter.record
     known = [info for metric in record.metrics if (info := info_of(metric)) is not None]
-    intervals = {
-        standing.estimate.method for board in chapter.boards for standing in board.standings if standing.estimate
-    }
     written = record.config.get("written") or {}
     return Method(
         chapter,
@@ -59,22 +60,35 @@ def method_of(chapter: Chapter) -> Method:
         json.dumps(written, indent=2, ensure_ascii=False, sort_keys=True) if written else "",
         [*_flat(record.protocol), *((f"platform {name}", value) for name, value in _flat(record.platform))],
         glossary(known),
-        references_for(known, sorted(one for one in intervals if one), others=("romano2005", "wiesenfarth2021")),
-        [(name, f"downloads/{chapter.key}.{name}") for name in download_names()],
+        references_for(known, _interval_methods(chapter), others=("romano2005", "wiesenfarth2021")),
+        [(_FILES[name], f"downloads/{chapter.key}.{name}") for name in download_names(record)],
         [*record.notes, *(f"{one['model']} {one['structure']}: {one['reason']}" for one in record.exclusions)],
         f"{chapter.title}. segbench record sha256:{chapter.fingerprint[:16]}. {record.dataset.citation}".strip(),
     )
+
+
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun: "1 structure", "20 cases"."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _interval_methods(chapter: Chapter) -> list[str]:
+    """Return the methods that the intervals of a record's boards were made by."""
+    found = {one.estimate.method for board in chapter.boards for one in board.standings if one.estimate}
+    return sorted(method for method in found if method)
 
 
 def _sentences(chapter: Chapter) -> Iterator[str]:
     record, settings = chapter.record, chapter.leaderboard.settings
     percent = f"{100 * settings['level']:g} %"
     yield (
-        f"{len(record.models)} models were scored on {len(record.cases)} cases of {record.dataset.title} for "
-        f"{len(record.structures)} structures by {', '.join(record.metrics)}."
+        f"{counted(len(record.models), 'model')} were scored on {counted(len(record.cases), 'case')} of "
+        f"{record.dataset.title} for {counted(len(record.structures), 'structure')} by {', '.join(record.metrics)}."
     )
+    methods = [METHODS[one].name if one in METHODS else one for one in _interval_methods(chapter)]
+    how = f" ({', '.join(methods)})" if methods else ""
     yield (
-        f"Means have {percent} intervals (method: {settings['interval']}). All pairs of ranked models were compared on "
+        f"Means have {percent} intervals{how}. All pairs of ranked models were compared on "
         f"the same cases, with {settings['n_resamples']} resamples of the cases (seed {settings['seed']}), corrected "
         f"for all pairs; a place is 1 + the number of models that are significantly better."
     )
@@ -89,7 +103,10 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     )  # fmt: skip
     policy = record.settings.get("exposure_policy", "strict")
     ranked = sum(entry.ranked for entry in record.models)
-    yield f"Exposure policy {policy!r}: {ranked} of {len(record.models)} models are ranked, the others are shown."
+    others = "all models are ranked." if ranked == len(record.models) else (
+        f"{ranked} of {len(record.models)} models are ranked, the others are shown."
+    )  # fmt: skip
+    yield f"Exposure policy {policy!r}: {others}"
     yield f"The statistics follow the rules {RULES}; the wins column is a replication probability, not the bootstrap's."
 
 

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from segauge.report.html import Picture
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
+from segbench.leaderboard import AVERAGE
 from segbench.site.addresses import safe_link
-from segbench.site.chapters import Chapter, metric_title, structure_title
+from segbench.site.chapters import Chapter, metric_title, numbered, structure_title
+from segbench.site.history import history_picture
+from segbench.site.pictures import why_no_images
 from segbench.site.rows import count_text, duration_text, mean_seconds
+
+#: Boards that a model's card lists: with more of them, those over all structures and those of the best places.
+MOST_STANDINGS = 24
 
 
 @dataclass(frozen=True)
@@ -24,7 +31,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class ModelView:
-    """One model: its card, facts, training sets, exposures, best places."""
+    """One model: its card, facts, training sets, exposures, places (and how many more boards rank it), badges."""
 
     key: str
     card: ModelCard
@@ -33,6 +40,7 @@ class ModelView:
     training: list[tuple[str, str, str]]
     seen: list[Seen]
     standings: list[tuple[str, str, str]]
+    more_standings: int
     badges: list[tuple[str, str]]
 
 
@@ -58,14 +66,16 @@ class Graph:
 
 @dataclass(frozen=True)
 class DatasetView:
-    """One test set: its card, facts, kin, the records of it in their order, and the graph of exposures."""
+    """One test set: key, name, card, facts, kin, its records in order, the graph of exposures, and the history."""
 
     key: str
+    name: str
     card: DatasetCard
     facts: list[tuple[str, str]]
     kin: list[tuple[str, str, str]]
     chapters: list[Chapter]
     graph: Graph | None
+    history: Picture | None = None
 
 
 def model_views(chapters: Sequence[Chapter]) -> list[ModelView]:
@@ -102,7 +112,8 @@ def _model_view(name: str, chapters: Sequence[Chapter]) -> ModelView:
         [(what, address) for what, address in links if address],
         _training(card),
         seen,
-        [found for chapter in chapters for found in _standings(chapter, name)],
+        [found for chapter in chapters for found in _standings(chapter, name)[0]],
+        sum(_standings(chapter, name)[1] for chapter in chapters),
         [(chapter.name, chapter.badge(name)) for chapter in chapters],
     )
 
@@ -121,17 +132,21 @@ def _training_words(part: TrainingSet) -> str:
     return f"{part.dataset} (unverified)" if part.confidence.value == "unverified" else part.dataset
 
 
-def _standings(chapter: Chapter, name: str) -> list[tuple[str, str, str]]:
-    """Return the boards that rank a model: title, address, place in words."""
+def _standings(chapter: Chapter, name: str) -> tuple[list[tuple[str, str, str]], int]:
+    """Return the boards that rank a model (title, address, place in words), and how many more there are.
+
+    Where there are many these are the boards over all structures, and then those of the best places.
+    """
+    ranked = [(board, place) for board in chapter.boards if (place := chapter.place(board, name)) is not None]
+    if len(ranked) > MOST_STANDINGS:
+        ranked.sort(key=lambda one: (one[0].structure != AVERAGE, one[1]))
     found = []
-    for board in chapter.boards:
-        place = next((standing.place for standing in board.standings if standing.model == name), None)
-        if place is not None:
-            shared = sum(standing.place == place for standing in board.standings)
-            words = f"place {place}" + (f", shared by {shared}" if shared > 1 else "")
-            title = f"{chapter.name}: {structure_title(board)}, {metric_title(board.metric)}"
-            found.append((title, chapter.address(board), words))
-    return found
+    for board, place in ranked[:MOST_STANDINGS]:
+        shared = sum(standing.place == place for standing in board.standings)
+        words = f"place {place}" + (f", shared by {shared}" if shared > 1 else "")
+        title = f"{chapter.name}: {structure_title(board)}, {metric_title(board.metric)}"
+        found.append((title, chapter.address(board), words))
+    return found, len(ranked) - len(found)
 
 
 def _titles(chapter: Chapter, path: Sequence[str]) -> tuple[str, ...]:
@@ -142,10 +157,13 @@ def _titles(chapter: Chapter, path: Sequence[str]) -> tuple[str, ...]:
 def dataset_views(chapters: Sequence[Chapter]) -> list[DatasetView]:
     """Return all test sets of the site, each with its records from older to newer."""
     names = dict.fromkeys(chapter.record.dataset.name for chapter in chapters)
-    return [_dataset_view([chapter for chapter in chapters if chapter.record.dataset.name == name]) for name in names]
+    groups = [[chapter for chapter in chapters if chapter.record.dataset.name == name] for name in names]
+    # Two test sets may call themselves the same: then the second is numbered, as in the selectors.
+    titles = numbered([group[-1].record.dataset.title for group in groups])
+    return [_dataset_view(group, title) for group, title in zip(groups, titles, strict=True)]
 
 
-def _dataset_view(chapters: list[Chapter]) -> DatasetView:
+def _dataset_view(chapters: list[Chapter], name: str) -> DatasetView:
     newest = chapters[-1]
     card = newest.record.dataset
     lineage = known_lineage([card])
@@ -157,7 +175,7 @@ def _dataset_view(chapters: list[Chapter]) -> DatasetView:
         ("licence", card.licence),
         ("source", card.source),
         ("citation", card.citation),
-        ("images", "may be shown" if card.show_images else "are not shown: its licence does not say that they may be"),
+        ("images", f"are not shown: {reason}" if (reason := why_no_images(card)) else "may be shown"),
         ("note", card.note),
     ]
     kin = [
@@ -165,7 +183,14 @@ def _dataset_view(chapters: list[Chapter]) -> DatasetView:
         for edge in card.lineage or ()
     ]
     return DatasetView(
-        newest.key, card, [fact for fact in facts if fact[1]], kin, chapters, lineage_graph(newest, lineage)
+        newest.key,
+        name,
+        card,
+        [fact for fact in facts if fact[1]],
+        kin,
+        chapters,
+        lineage_graph(newest, lineage),
+        history_picture(chapters),
     )
 
 

@@ -19,13 +19,14 @@ from segauge.report.html import asset, filled, script_json
 from segbench.leaderboard import Board
 from segbench.records import RunRecord
 from segbench.site.axes import Axis
-from segbench.site.board_page import BoardPage, board_page
+from segbench.site.board_page import BoardPage, board_page, scores_of
 from segbench.site.cases import case_table
 from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_title
 from segbench.site.downloads import badge_text, write_downloads
-from segbench.site.methods import Method, method_of
+from segbench.site.methods import Method, counted, method_of
 from segbench.site.models import DatasetView, ModelView, dataset_views, model_views
 from segbench.site.overall import OverallBoard, overall_boards
+from segbench.site.pictures import Pictures, RunFiles, pictures_of
 from segbench.site.rows import EXPOSURE_WORDS, Row, board_axis, rows_of
 from segbench.site.slices import Slice, slices_of
 
@@ -71,6 +72,7 @@ def render(
     *,
     title: str = "",
     checks: Sequence[tuple[str, bool]] = (),
+    files: Sequence[RunFiles | None] = (),
     progress: Progress | None = None,
 ) -> Path:
     """Write the site of one or several records into a folder; return its front page.
@@ -80,6 +82,7 @@ def render(
         folder: made if it is not there; files of an earlier site are written over.
         title: of the site; that of the only record, or a plain one, by default.
         checks: per record what a verification said and whether all of it follows.
+        files: per record the files of its run, for pictures of the worst cases; None where there are none.
         progress: called with what is being made, how many pages are done, and of how many.
 
     """
@@ -87,6 +90,8 @@ def render(
         raise InvalidInput("A site needs at least one record, got none.")
     if checks and len(checks) != len(records):
         raise InvalidInput(f"Expected one check for each of {len(records)} records, got {len(checks)}.")
+    if files and len(files) != len(records):
+        raise InvalidInput(f"Expected the files of each of {len(records)} records (or None), got {len(files)}.")
     place = Path(folder)
     chapters = chapters_of(records, checks)
     overall = overall_boards(chapters)
@@ -94,14 +99,18 @@ def render(
     pages.write("assets/site.css", style_rules() + asset("report.css") + own_asset("site.css"))
     pages.write("assets/report.js", asset("report.js"))
     pages.write("assets/site.js", own_asset("site.js"))
-    boards = [(chapter, board) for chapter in chapters for board in chapter.boards]
     front: BoardView | None = None
-    for done, (chapter, board) in enumerate(boards, start=1):
-        view = _write_board(pages, chapter, board)
-        front = view if board is chapters[0].leading else front
-        if progress is not None:
-            progress(f"{chapter.name}: {structure_title(board)}, {board.metric}", done, len(boards))
-    for chapter in chapters:
+    done, total = 0, sum(len(chapter.boards) for chapter in chapters)
+    _remove_pictures(place)
+    for chapter, of_run in zip(chapters, files or (None,) * len(chapters), strict=True):
+        pictures = pictures_of(chapter, of_run)
+        pages.write_images(pictures.images)
+        for board in chapter.boards:
+            view = _write_board(pages, chapter, board, pictures)
+            front = view if board is chapters[0].leading else front
+            done += 1
+            if progress is not None:
+                progress(f"{chapter.name}: {structure_title(board)}, {board.metric}", done, total)
         write_downloads(place, chapter)
         for entry in chapter.record.models:
             pages.write(chapter.badge(entry.name), badge_text(chapter, entry.name))
@@ -109,12 +118,20 @@ def render(
     return place / "index.html"
 
 
+def _remove_pictures(folder: Path) -> None:
+    """Take away the images of an earlier site: what its card let be shown then may be forbidden now."""
+    for old in (folder / "pictures").glob("*.png"):
+        old.unlink()
+
+
 def _site_of(chapters: Sequence[Chapter], title: str, with_overall: bool) -> Site:
-    cases = sum(len(chapter.record.cases) for chapter in chapters)
+    newest = {chapter.record.dataset.name: chapter for chapter in chapters}
+    cases = sum(len(chapter.record.cases) for chapter in newest.values())
     models = len({entry.name for chapter in chapters for entry in chapter.record.models})
-    sets = "one test set" if len(chapters) == 1 else f"{len(chapters)} test sets"
+    sets = "one test set" if len(newest) == 1 else f"{len(newest)} test sets"
     introduction = (
-        f"Which of {models} models to use, on {sets} with {cases} cases in all, and whether the difference is real. "
+        f"Which of {counted(models, 'model')} to use, on {sets} with {counted(cases, 'case')}, and whether the "
+        "difference is real. "
         "Models that cannot be told apart share a place, and what a model saw of the test set in training is marked."
     )
     links = [("Boards", "index.html"), ("Overall", "overall.html"), ("Models", "models.html")]
@@ -136,27 +153,38 @@ class _Pages:
         target.parent.mkdir(parents=True, exist_ok=True)
         write_whole(target, text)
 
+    def write_images(self, images: Mapping[str, bytes]) -> None:
+        """Write the images below the outlines, by their addresses."""
+        for address, data in images.items():
+            target = self.folder / address
+            target.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(target, data)
+
     def page(self, address: str, template: str, data: Mapping[str, Any] | None = None, **values: Any) -> None:
         root = "../" * address.count("/")
         tables = {name: script_json(table) for name, table in (data or {}).items()}
         self.write(address, _filled(template, site=self.site, root=root, here=address, data=tables, **values))
 
 
-def _write_board(pages: _Pages, chapter: Chapter, board: Board) -> BoardView:
+def _write_board(pages: _Pages, chapter: Chapter, board: Board, pictures: Pictures) -> BoardView:
     """Write everything about one board: its page, its cases and groups, the front page's part, the embedded table."""
-    cases = case_table(chapter.record, board)
-    slices: list[Slice] = slices_of(chapter.record, board)
-    rows, axis = rows_of(chapter.record, board), board_axis(board)
+    scores = scores_of(chapter, board)
+    cases = case_table(chapter.record, board, scores)
+    slices: list[Slice] = slices_of(chapter.record, board, scores)
+    rows, axis = rows_of(chapter, board), board_axis(board)
     addresses = (
         chapter.address(board, "cases") if cases is not None else "",
         chapter.address(board, "groups") if slices else "",
     )
     view = BoardView(chapter, board, rows, axis, *addresses)
     own = BoardView(chapter, board, rows, axis, *addresses, is_own_page=True)
-    found: BoardPage = board_page(chapter, board)
+    found: BoardPage = board_page(chapter, board, scores)
     pages.page(chapter.address(board), "board_page.html.j2", view=own, page=found)
     if cases is not None:
-        pages.page(addresses[0], "cases.html.j2", {"cases": cases.packed}, view=own, cases=cases)
+        pages.page(
+            addresses[0], "cases.html.j2", {"cases": cases.packed}, view=own, cases=cases, pictures=pictures.of(board),
+            shows_images=pictures.shows_images, has_files=bool(pictures.by_board), image_reason=pictures.image_reason,
+        )  # fmt: skip
     if slices:
         pages.page(addresses[1], "groups.html.j2", view=own, slices=slices)
     markup = _filled("fragment.html.j2", view=view, root="")

@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from segauge import Estimate, Status
+from segauge import Estimate
 from segbench.cards import Exposure, ModelCard
 from segbench.leaderboard import AVERAGE, Board, Standing, metric_scale
 from segbench.records import RunRecord
 from segbench.site.addresses import safe_link
 from segbench.site.axes import Axis, axis_for
+from segbench.site.chapters import Chapter
+from segbench.site.counts import Counts
 
 #: What an exposure is called on the page.
 EXPOSURE_WORDS = {"none": "not seen", "images": "saw images", "labels": "saw labels", "unknown": "unknown"}
-
-
-@dataclass(frozen=True)
-class Counts:
-    """Cases of one model on one structure, by what there was to measure."""
-
-    missed: int = 0
-    spurious: int = 0
-    unscored: int = 0
-
-    @property
-    def words(self) -> str:
-        """What the numbers mean, for who points at them."""
-        return (
-            f"{self.missed} with the structure in the ground truth only, {self.spurious} with it in the prediction "
-            f"only, {self.unscored} without a prediction that could be measured"
-        )
 
 
 @dataclass(frozen=True)
@@ -85,32 +71,26 @@ class Row:
         return [one for one in found if one]
 
 
-def rows_of(record: RunRecord, board: Board) -> list[Row]:
+def rows_of(chapter: Chapter, board: Board) -> list[Row]:
     """Return the rows of a board in its order."""
-    places = [standing.place for standing in board.standings]
+    record = chapter.record
+    shared = Counter(standing.place for standing in board.standings)
+    firsts: dict[int | None, str] = {}
+    for standing in board.standings:
+        firsts.setdefault(standing.place, standing.model)
     return [
         Row(
             standing,
             record[standing.model].card,
             record[standing.model].exposure,
-            counts_of(record, board.structure, standing.model),
+            chapter.counts(board.structure, standing.model),
             mean_seconds(record, standing.model),
-            places.count(standing.place) if standing.place else 0,
-            standing.place is not None and places.index(standing.place) == i,
+            shared[standing.place] if standing.place else 0,
+            standing.place is not None and firsts[standing.place] == standing.model,
             suspicion(record, board.structure, standing.model),
         )
-        for i, standing in enumerate(board.standings)
+        for standing in board.standings
     ]
-
-
-def counts_of(record: RunRecord, structure: str, model: str) -> Counts:
-    """Return how often a model missed or invented a structure, or could not be measured; over all for the average."""
-    table = record.tables[model]
-    chosen = table.structures if structure == AVERAGE else (structure,)
-    columns = [table.structures.index(name) for name in chosen if name in table.structures]
-    found = table.status[:, columns].ravel().tolist()
-    missed, spurious = found.count(Status.MISSED), found.count(Status.SPURIOUS)
-    return Counts(missed, spurious, sum(status.is_failure for status in found) - missed - spurious)
 
 
 def mean_seconds(record: RunRecord, model: str) -> float | None:

@@ -13,7 +13,7 @@ from segauge.report.figures import Interval
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
 from segauge.stats import ScoreMatrix, SubgroupReport, binned, estimate_groups
-from segbench.leaderboard import AVERAGE, Board, board_scores
+from segbench.leaderboard import AVERAGE, Board
 from segbench.records import RunRecord
 from segbench.site.chapters import axis_of
 
@@ -36,10 +36,9 @@ class Slice:
     worst: list[str]
 
 
-def slices_of(record: RunRecord, board: Board) -> list[Slice]:
+def slices_of(record: RunRecord, board: Board, scores: ScoreMatrix | None) -> list[Slice]:
     """Return the groups of a board's best models by every column of metadata that has any."""
-    scores = None if board.structure == AVERAGE else board_scores(record, board.structure, board.metric)
-    if scores is None or not any(case.metadata for case in record.cases):
+    if board.structure == AVERAGE or scores is None or not any(case.metadata for case in record.cases):
         return []
     matrix = scores.scored_cases()
     models = [standing.model for standing in board.standings if standing.model in matrix.models][:MOST_MODELS]

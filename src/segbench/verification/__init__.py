@@ -1,13 +1,14 @@
 """Verification: recompute what was published from what was recorded, and say which number does not follow."""
 
 from segbench.verification.differences import Mismatch, mismatches
-from segbench.verification.scores import verify_predictions, verify_scores
+from segbench.verification.scores import recorded_files, verify_predictions, verify_scores
 from segbench.verification.statistics import Verification, verify_statistics
 
 __all__ = [
     "Mismatch",
     "Verification",
     "mismatches",
+    "recorded_files",
     "verify_predictions",
     "verify_scores",
     "verify_statistics",

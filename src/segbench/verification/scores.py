@@ -46,8 +46,28 @@ def verify_scores(
         jobs: worker processes.
 
     """
-    wanted = _chosen(record, sample, seed)
-    files = _by_hash(Path(predictions))
+    usable, truths, found = _usable_files(record, cases, Path(predictions), _chosen(record, sample, seed))
+    found += _rescored(record, usable, truths, jobs)
+    real = tuple(one for one in found if not one.is_rounding)
+    total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
+    return Verification(
+        2, f"{len(usable)} of {total} predictions, scored again", real, len(found) - len(real), _version_notes(record)
+    )
+
+
+def recorded_files(
+    record: RunRecord, cases: Sequence[DatasetCase], predictions: str | os.PathLike[str]
+) -> tuple[dict[Job, Path], dict[str, DatasetCase]]:
+    """Return the prediction files in a folder by model and case, and the cases, whose content is the recorded one."""
+    usable, truths, _ = _usable_files(record, cases, Path(predictions), _chosen(record, None, 0))
+    return usable, truths
+
+
+def _usable_files(
+    record: RunRecord, cases: Sequence[DatasetCase], predictions: Path, wanted: Iterable[Job]
+) -> tuple[dict[Job, Path], dict[str, DatasetCase], list[Mismatch]]:
+    """Return files and cases that are the recorded ones, and what is not there or is something else."""
+    files = _by_hash(predictions)
     found: list[Mismatch] = []
     paths: dict[Job, Path] = {}
     for job in wanted:
@@ -57,14 +77,7 @@ def verify_scores(
         else:
             found.append(Mismatch(f"predictions.{job[0]}.{job[1]}", recorded, "no file with this hash"))
     truths, wrong = _truths(record, cases, {case for _, case in paths})
-    found += wrong
-    usable = {job: path for job, path in paths.items() if job[1] in truths}
-    found += _rescored(record, usable, truths, jobs)
-    real = tuple(one for one in found if not one.is_rounding)
-    total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
-    return Verification(
-        2, f"{len(usable)} of {total} predictions, scored again", real, len(found) - len(real), _version_notes(record)
-    )
+    return {job: path for job, path in paths.items() if job[1] in truths}, truths, [*found, *wrong]
 
 
 def verify_predictions(

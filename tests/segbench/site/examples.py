@@ -4,8 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from segauge import Grid, ScoreTable, Status
+from segauge.io import write_nifti
 from segbench.leaderboard import make_leaderboard
 from segbench.records import CaseInfo
+from segbench.registry import DatasetCase
+from segbench.site import RunFiles
 from tests.report.examples import HOSTILE
 from tests.segbench.made_up import record, table
 
@@ -55,3 +59,52 @@ def hostile():
     )
     dataset = replace(made.dataset, title=HOSTILE[1], licence=HOSTILE[0], note=HOSTILE[0], citation=HOSTILE[0])
     return analysed(replace(made, cases=cases, models=models, dataset=dataset, notes=tuple(HOSTILE)))
+
+
+SHAPE = (30, 28, 24)
+GRID = Grid(SHAPE, np.diag([1.0, 1.0, 2.0, 1.0]))
+CURVE = ("nsd", "nsd@1", "nsd@2.5", "nsd@5")
+
+
+def box(*bounds):
+    array = np.zeros(SHAPE, dtype=np.uint8)
+    array[tuple(slice(a, b) for a, b in bounds)] = 1
+    return array
+
+
+def run_with_files(root, metrics=CURVE):
+    """Return a record of two models on four cases, and its files.
+
+    One model is right, the other misses the slices from 14 on; on the last case it made no prediction. Every metric has
+    the same made-up values: the Dice of the boxes, a little less on two cases.
+    """
+    rng = np.random.default_rng(0)
+    truth, cut = box((5, 20), (6, 18), (4, 18)), box((5, 20), (6, 18), (4, 14))
+    ids = [f"case_{i:03d}" for i in range(4)]
+    cases, predictions = {}, {}
+    for case in ids:
+        image = (truth * 60.0 + rng.normal(0, 5, SHAPE)).astype(np.float32)
+        image[0, 0, 0] = np.nan
+        paths = [write_nifti(root / f"{case}_{name}.nii.gz", a, GRID) for name, a in (("image", image), ("gt", truth))]
+        cases[case] = DatasetCase(case, *paths)
+        predictions["good", case] = write_nifti(root / f"{case}_good.nii.gz", truth, GRID)
+        if case != ids[-1]:
+            predictions["cut", case] = write_nifti(root / f"{case}_cut.nii.gz", cut, GRID)
+    made = record({model: _scores(ids, model, 2 * cut.sum() / (cut.sum() + truth.sum()), metrics) for model in MODELS})
+    models = tuple(replace(e, card=replace(e.card, structures={"organ": (1,)})) for e in made.models)
+    failed = replace(models[1], failures={ids[-1]: "ran out of memory"})
+    card = replace(made.dataset, show_images=True, licence="CC BY 4.0")
+    made = analysed(replace(made, models=(models[0], failed), dataset=card))
+    return made, RunFiles(cases, predictions, card)
+
+
+MODELS = ("good", "cut")
+
+
+def _scores(ids, model, dice, metrics):
+    values = np.full((4, 1, len(metrics)), 1.0 if model == "good" else dice)
+    status = np.full((4, 1), Status.PRESENT, dtype=object)
+    if model == "cut":
+        values -= np.array([0.0, 0.02, 0.01, 0.0])[:, None, None]
+        values[3], status[3] = 0.0, Status.PREDICTION_MISSING
+    return ScoreTable(tuple(ids), ("organ",), metrics, values, status)

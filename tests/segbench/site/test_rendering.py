@@ -1,22 +1,33 @@
 """The site as files: what is there, what it says, that it is inert, and that the same record makes the same bytes."""
 
 import csv
+import io
 import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 
+from segauge import Status
 from segauge.errors import InvalidInput
 from segauge.report.html import Picture
 from segbench.cli import main
 from segbench.leaderboard import leaderboard_of
 from segbench.records import load_record, save_record
 from segbench.site import render
+from segbench.site.board_page import board_illustrations, tolerance_curve
+from segbench.site.chapters import chapters_of
+from segbench.site.counts import Counts, counts_of
+from segbench.site.downloads import download_names, score_lines
+from segbench.site.history import history_of
+from segbench.site.models import model_views
 from segbench.site.slices import group_labels
-from tests.segbench.site.examples import hostile, organs
+from tests.segbench.made_up import record as made_up
+from tests.segbench.made_up import table
+from tests.segbench.site.examples import analysed, hostile, organs
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="the site needs segauge[report]")
@@ -171,6 +182,108 @@ def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, 
     assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 5
     assert "1 do not follow" in (tmp_path / "site" / "index.html").read_text()
     capsys.readouterr()
+
+
+ENDS = ("ci_low", "ci_high")
+CURVE = ("nsd", "nsd@1", "nsd@2.5", "nsd@10")
+
+
+def surfaces(metrics=CURVE):
+    """Two models whose surface Dice grows with the tolerance; the second one missed a case."""
+    rng = np.random.default_rng(0)
+    base = rng.uniform(0.5, 0.6, (15, 1, 1)) + np.linspace(0, 0.35, len(metrics))
+    tables = {}
+    for name, lost in (("one", 0.0), ("other", 0.05)):
+        values = base - lost + rng.normal(0, 0.004, base.shape)
+        missed = [(4, 0)] if name == "other" else []
+        values[[place[0] for place in missed]] = 0.0
+        tables[name] = table(values, metrics=metrics, missed=missed)
+    return analysed(made_up(tables))
+
+
+def test_the_surface_dice_is_a_curve_with_its_intervals():
+    record = surfaces()
+    chapter = chapters_of([record])[0]
+    # The points of the curve have no boards of their own.
+    assert [board.metric for board in chapter.boards] == ["nsd"]
+    known = chapter.curve("organ")
+    assert list(known) == [1.0, 2.5, 10.0]
+    curve = tolerance_curve(known, "other")
+    for place, metric in enumerate(CURVE[1:]):
+        estimate = leaderboard_of(record).board("organ", metric)["other"].estimate
+        column = record.tables["other"].column("organ", metric)
+        assert curve.value[place] == pytest.approx(column.mean(), abs=1e-12)  # the missed case counts as 0
+        assert (curve.low[place], curve.high[place]) == (estimate.ci_low, estimate.ci_high)
+        assert curve.low[place] < curve.value[place] < curve.high[place]
+    drawn = {one.key: one for one in board_illustrations(chapter, chapter.boards[0], None)}
+    assert "interval at each tolerance" in drawn["tolerance"].caption
+    # The band is an area of its own, in the shape of the limits.
+    assert "area" in str(drawn["tolerance"].make().to_dict()["layer"])
+
+
+def test_fewer_than_three_tolerances_are_boards_and_no_curve():
+    chapter = chapters_of([surfaces(CURVE[:3])])[0]
+    assert [board.metric for board in chapter.boards] == ["nsd", "nsd@1", "nsd@2.5"]
+    assert chapter.curve("organ") == {}
+    alone = chapters_of([surfaces(CURVE[1:])])[0]
+    assert [board.metric for board in alone.boards] == ["nsd@1", "nsd@2.5", "nsd@10"]
+    assert len(alone.curve("organ")) == 3
+
+
+def test_the_history_of_a_test_set_shows_every_record(tmp_path, undrawn):
+    older, newer = organs(seed=1), organs(30, seed=2, shift=0.02)
+    chapters = chapters_of([older, newer])
+    series = history_of(chapters).series()
+    boards = [leaderboard_of(one).board("average", "dice") for one in (older, newer)]
+    assert list(series) == [standing.model for standing in boards[1].standings]
+    curve = series["alpha"]
+    assert (curve.x, curve.value) == ([1.0, 2.0], [board["alpha"].estimate.value for board in boards])
+    assert (curve.low, curve.high) == tuple([getattr(b["alpha"].estimate, end) for b in boards] for end in ENDS)
+    # A model that is only shown has a mean and no interval on the board over all structures.
+    assert (series["peeker"].value, list(series["peeker"].low)) == ([board["peeker"].mean for board in boards], [])
+    render([older, newer], tmp_path)
+    text = (tmp_path / "datasets.html").read_text()
+    assert "record by record" in text
+    assert history_of(chapters[:1]) is None
+    # The front page counts test sets and their newest cases, not records.
+    assert "on one test set with 30 cases" in (tmp_path / "index.html").read_text()
+
+
+def test_counts_are_those_of_the_table():
+    record = organs()
+    found = counts_of(record.tables["gamma"])
+    assert (found["liver"], found["spleen"], found["average"]) == (Counts(1), Counts(), Counts(1))
+    states = record.tables["gamma"].status.copy()
+    states[5:8, 1] = (Status.SPURIOUS, Status.FAILED, Status.PREDICTION_MISSING)
+    found = counts_of(replace(record.tables["gamma"], status=states))
+    assert found["average"] == Counts(missed=1, spurious=1, unscored=2)
+
+
+def test_the_scores_as_csv_are_those_of_the_table_in_any_name():
+    record = hostile()
+    rows = list(csv.DictReader(io.StringIO("".join(score_lines(record)), newline="")))
+    model, table = next(iter(record.tables.items()))
+    assert len(rows) == sum(t.values[:, :, 0].size for t in record.tables.values())
+    assert [float(row["dice"]) for row in rows[: table.values[:, :, 0].size]] == table.values.ravel().tolist()
+    assert rows[0]["model"].lstrip("'") == model
+    assert {row["case"].lstrip("'") for row in rows} == {case.lstrip("'") for case in record.case_ids}
+
+
+def test_a_csv_that_nobody_could_open_is_not_offered(monkeypatch):
+    assert "scores.csv" in download_names(organs())
+    monkeypatch.setattr("segbench.site.downloads.MOST_ROWS", 100)
+    assert "scores.csv" not in download_names(organs())
+
+
+def test_the_card_of_a_model_lists_a_bounded_number_of_boards(monkeypatch):
+    chapters = chapters_of([organs()])
+    every = model_views(chapters)[0]
+    assert (len(every.standings), every.more_standings) == (6 if len(chapters[0].boards) == 6 else 5, 0)
+    monkeypatch.setattr("segbench.site.models.MOST_STANDINGS", 2)
+    few = model_views(chapters)[0]
+    assert len(few.standings) == 2
+    assert few.more_standings == len(every.standings) - 2
+    assert "all structures" in few.standings[0][0]
 
 
 def test_groups_are_words_or_thirds_of_numbers():

@@ -95,21 +95,23 @@ def bland_altman(
     y = alt.Y("value:Q", axis=value_axis(f"pred - gt in {shown}"), scale=alt.Scale(zero=True))
     dots = chart_of(rows).mark_point(filled=True, size=28, opacity=0.75, color=_INK["series 1"])
     limits = agreement_limits(difference)
-    layers = [*_limit_layers(limits, shown, width), dots.encode(x=x, y=y, description="label:N")]
+    layers = [*_limit_layers(limits, shown, width), dots.encode(x=x, y=y, description=alt.Description("label:N"))]
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
 
 
 def _limit_layers(limits: AgreementLimits | None, unit: str, width: int) -> list[altair.Chart]:
     alt = altair_module()
-    zero = chart_of([{"value": 0.0}]).mark_rule(color=_INK["line"]).encode(y="value:Q")
+    zero = chart_of([{"value": 0.0}]).mark_rule(color=_INK["line"]).encode(y=alt.Y("value:Q"))
     if limits is None:
         return [zero]
-    lines = (
+    lines: tuple[tuple[str, float, float], ...] = (
         ("bias", limits.bias, limits.bias_margin),
         ("+1.96 SD", limits.high, limits.limit_margin),
         ("-1.96 SD", limits.low, limits.limit_margin),
     )
+    if limits.low == limits.high:  # three labels at one place could not be read
+        lines = (("bias and limits", limits.bias, limits.bias_margin),)
     rows = [
         {
             "value": value, "low": value - margin, "high": value + margin, "text": f"{name} {value:+.3g}",
@@ -121,7 +123,11 @@ def _limit_layers(limits: AgreementLimits | None, unit: str, width: int) -> list
     ends = {"x": alt.value(0), "x2": alt.value(width)}
     return [
         zero,
-        base.mark_rect(color=_INK["series 2"], opacity=0.1).encode(y="low:Q", y2="high:Q", **ends),
-        base.mark_rule(color=_INK["series 2"], strokeDash=[5, 3]).encode(y="value:Q", description="label:N"),
-        base.mark_text(align="left", color=_INK["quiet"]).encode(x=alt.value(width + 6), y="value:Q", text="text:N"),
+        base.mark_rect(color=_INK["series 2"], opacity=0.1).encode(y=alt.Y("low:Q"), y2=alt.Y2("high:Q"), **ends),
+        base.mark_rule(color=_INK["series 2"], strokeDash=[5, 3]).encode(
+            y=alt.Y("value:Q"), description=alt.Description("label:N")
+        ),
+        base.mark_text(align="left", color=_INK["quiet"]).encode(
+            x=alt.XValue(width + 6), y=alt.Y("value:Q"), text=alt.Text("text:N")
+        ),
     ]

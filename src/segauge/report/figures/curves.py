@@ -40,6 +40,8 @@ def curves(
     y_axis: str,
     domain: tuple[float, float] | None = None,
     marked: float | None = None,
+    x_values: Sequence[float] | None = None,
+    points: bool = False,
     title: str = "",
     width: int = WIDTH,
     height: int = 260,
@@ -52,6 +54,8 @@ def curves(
         y_axis: title of the vertical one.
         domain: ends of the vertical axis, if not those of the data.
         marked: a place on the horizontal axis to mark with a line (the tolerance that was used).
+        x_values: whole numbers that the horizontal axis shows, and no others (numbers of records, say).
+        points: show the points that lines connect; otherwise they only answer the pointer.
         title: of the figure.
         width: of the plot area in pixels.
         height: likewise.
@@ -66,19 +70,23 @@ def curves(
         scale=alt.Scale(domain=labels, range=series_colours(len(labels))),
         legend=alt.Legend(title=None, columns=4, symbolOpacity=1) if len(labels) > 1 else None,
     )
-    x = alt.X("x:Q", axis=value_axis(x_axis, grid=False), scale=alt.Scale(nice=False, zero=False))
+    ticks = {} if x_values is None else {"values": list(x_values), "format": "d"}
+    ends = {} if x_values is None else {"domain": [min(x_values), max(x_values)], "padding": 24}
+    x = alt.X("x:Q", axis=value_axis(x_axis, grid=False, **ticks), scale=alt.Scale(nice=False, zero=False, **ends))
     scale = value_scale(domain)
     y = alt.Y("value:Q", axis=value_axis(y_axis), scale=scale)
     base = chart_of(rows).encode(x=x, color=colour)
     banded = chart_of([row for row in rows if row["low"] is not None]).encode(x=x, color=colour)
     layers = [
-        banded.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2="high:Q"),
+        banded.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")),
         base.mark_line(strokeWidth=2).encode(y=y),
-        base.mark_point(size=50, filled=True, opacity=0).encode(y=y, description="label:N"),
+        base.mark_point(size=50, filled=True, opacity=1 if points else 0).encode(
+            y=y, description=alt.Description("label:N")
+        ),
     ]
     if marked is not None:
         rule = chart_of([{"x": marked}]).mark_rule(color=_INK["quiet"], strokeDash=[4, 3])
-        layers.insert(0, rule.encode(x="x:Q"))
+        layers.insert(0, rule.encode(x=alt.X("x:Q")))
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
 

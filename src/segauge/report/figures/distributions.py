@@ -15,6 +15,7 @@ from segauge.report.figures.charting import (
     WIDTH,
     altair_module,
     chart_of,
+    either,
     fitted,
     number_text,
     unique_labels,
@@ -101,10 +102,9 @@ def raincloud(
     members: dict[str, list[Point]] = {}
     for point in kept:
         members.setdefault(point.group, []).append(point)
-    groups = list(members)
-    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(groups) - 0.45, -0.55], nice=False))
+    y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(members) - 0.45, -0.55], nice=False))
     domain = domain or fitted((point.value for point in kept), bounds)
-    x = alt.X("value:Q", axis=value_axis(axis, grid=True), scale=value_scale(domain))
+    x = alt.X("value:Q", axis=value_axis(axis, grid=True, tickCount=8), scale=value_scale(domain))
     layers = [
         _cloud(members, y, x, bounds, domain),
         *_box_layers(members, y, x),
@@ -114,7 +114,7 @@ def raincloud(
     if zero_line:
         rule = chart_of([{"value": 0.0}]).mark_rule(color=_INK["quiet"], strokeDash=[4, 3]).encode(x=x)
         layers.insert(0, rule)
-    height = max(row_height * len(groups), 60)
+    height = max(row_height * len(members), 60)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
 
@@ -161,7 +161,7 @@ def _cloud(
     return (
         chart_of(rows)
         .mark_area(color=_INK["series 1"], opacity=0.25, line=False)
-        .encode(x=x, y=y, y2="top:Q", detail=alt.Detail("row:N"))
+        .encode(x=x, y=y, y2=alt.Y2("top:Q"), detail=alt.Detail("row:N"))
     )
 
 
@@ -174,14 +174,20 @@ def _box_layers(members: dict[str, list[Point]], y: Any, x: Any) -> list[Any]:
             f"{number_text(box.third)}, n = {len(found)}"
         )
         rows.append({**vars(box), "value": box.median, "y": i, "above": i - 0.055, "below": i + 0.055, "label": label})
-    base = chart_of(rows)
+    alt = altair_module()
+    base, below = chart_of(rows), alt.Y2("below:Q")
     thin = base.mark_rule(color=_INK["series 1"], strokeWidth=1)
+    middle = base.mark_rect(color=_INK["series 1"], cornerRadius=1)
     return [
-        thin.encode(x=_at(x, "low"), x2="high:Q", y=y),
-        base.mark_rect(color=_INK["series 1"], cornerRadius=1).encode(
-            x=_at(x, "first"), x2="third:Q", y=_at(y, "above"), y2="below:Q", description="label:N"
+        thin.encode(x=_at(x, "low"), x2=alt.X2("high:Q"), y=y),
+        middle.encode(
+            x=_at(x, "first"),
+            x2=alt.X2("third:Q"),
+            y=_at(y, "above"),
+            y2=below,
+            description=alt.Description("label:N"),
         ),
-        base.mark_rule(color=_INK["ground"], strokeWidth=2).encode(x=x, y=_at(y, "above"), y2="below:Q"),
+        base.mark_rule(color=_INK["ground"], strokeWidth=2).encode(x=x, y=_at(y, "above"), y2=below),
     ]
 
 
@@ -208,10 +214,10 @@ def _rain(members: dict[str, list[Point]], y: Any, x: Any) -> Any:
         .encode(
             x=x,
             y=y,
-            description="label:N",
-            color=alt.condition("datum.failed", alt.value(_INK["series 2"]), alt.value(_INK["series 1"])),
-            shape=alt.condition("datum.failed", alt.value("cross"), alt.value("circle")),
-            size=alt.condition("datum.failed", alt.value(44), alt.value(16)),
+            description=alt.Description("label:N"),
+            color=either("datum.failed", _INK["series 2"], _INK["series 1"]),
+            shape=alt.ShapeValue("circle", condition={"test": "datum.failed", "value": "cross"}),
+            size=alt.SizeValue(16, condition={"test": "datum.failed", "value": 44}),
         )
     )
 
@@ -237,7 +243,7 @@ def _labels(members: dict[str, list[Point]], y: Any) -> Any:
     return (
         chart_of(rows)
         .mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
-        .encode(x=alt.value(-10), y=y, text="text:N")
+        .encode(x=alt.XValue(-10), y=y, text=alt.Text("text:N"))
     )
 
 
