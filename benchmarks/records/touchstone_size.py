@@ -4,8 +4,8 @@
 
 Asked for: 2 minutes and 4 GB in all. Seconds of the processor and of the clock: on a busy machine the clock says more
 about the others. The peak is that of this process and of those it starts. For a larger site (`--cases 7000 --models 100
---structures 20 --resamples 200`) the pages of one board and the memory per structure are what to look at: both grow with
-the structures, and no faster.
+--structures 20 --resamples 200`) the pages of one board and the memory per structure are what to look at: both grow
+with the structures, and no faster.
 """
 
 from __future__ import annotations
