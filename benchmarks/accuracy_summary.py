@@ -16,7 +16,7 @@ _HERE = Path(__file__).resolve().parent
 #: The packages of the README's table, by the name of the tool that called them.
 _PACKAGES: Mapping[str, str] = {
     "segauge": "segauge",
-    "segauge-subvoxel": 'segauge, surface="subvoxel"',
+    "segauge-subvoxel": "segauge-subvoxel",
     "surface-distance": "surface-distance",
     "monai": "MONAI",
     "medpy": "MedPy",

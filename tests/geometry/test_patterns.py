@@ -84,5 +84,5 @@ def test_voxel_faces_have_their_area_in_any_lattice():
 
 
 def test_an_unknown_surface_is_refused_with_those_there_are():
-    with pytest.raises(InvalidInput, match="'marching-cubes', 'voxel', got 'mesh'"):
+    with pytest.raises(InvalidInput, match="'marching-cubes', 'voxel', 'subvoxel', got 'mesh'"):
         check_surface("mesh")

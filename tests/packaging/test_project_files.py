@@ -108,11 +108,12 @@ HOMES = {
 }  # fmt: skip
 
 
-IMPORTS = re.compile(r"^ *(?:import (\w+)|from (\w+)[\w.]* import )", flags=re.MULTILINE)
-
-
 def imported(path):
-    return {one or other for one, other in IMPORTS.findall(path.read_text(encoding="utf-8"))}
+    nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+    plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    return {
+        name.partition(".")[0] for name in plain | {n.module for n in nodes if isinstance(n, ast.ImportFrom)} if name
+    }
 
 
 def test_every_import_is_of_a_dependency_that_is_declared():

@@ -135,5 +135,5 @@ def test_a_config_that_is_not_there_or_too_large(tmp_path):
 
 
 def test_the_manual_knows_every_key():
-    manual = (Path(__file__).parents[2] / "docs" / "benchmark.md").read_text(encoding="utf-8")
+    manual = (Path(__file__).parents[2] / "docs" / "reference" / "config.md").read_text(encoding="utf-8")
     assert [key for key in RunConfig.__dataclass_fields__ if f"`{key}`" not in manual and key != "written"] == []
