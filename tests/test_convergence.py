@@ -101,6 +101,7 @@ MOVED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("surface", SURFACES)
 @pytest.mark.parametrize("name", MOVED)
 def test_the_hausdorff_distance_converges_and_means_stay_within_their_bias(name, surface):

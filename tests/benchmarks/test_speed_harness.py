@@ -30,6 +30,7 @@ def verdicts(run: SpeedRun) -> dict[str, bool]:
     return {verdict.promise: verdict.kept for verdict in judge(run) if verdict.kept is not None}
 
 
+@pytest.mark.slow
 def test_a_run_without_peers_measures_phantoms_and_growth(tmp_path, capsys):
     out = tmp_path / "speed.json"
     run = main(["--quick", "--peers", "none", "--pairs", "phantoms,scaling", "--repeats", "1", "--out", str(out)])

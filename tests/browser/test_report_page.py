@@ -169,8 +169,15 @@ def test_print_shows_what_was_folded(plain, visit):
     assert len(page.pdf(format="A4")) > 10_000
 
 
-@pytest.mark.parametrize("name", ["plain", "pictured"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("pictured", "light"),
+        ("plain", "dark"),
+        pytest.param("plain", "light", marks=pytest.mark.long),
+        pytest.param("pictured", "dark", marks=pytest.mark.long),
+    ],
+)
 def test_accessibility_rules_hold(name, scheme, request, visit):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     page = visit(request.getfixturevalue(name), color_scheme=scheme, **DESKTOP).page

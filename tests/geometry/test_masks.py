@@ -104,7 +104,7 @@ def test_threads_come_from_the_argument_the_environment_or_the_machine():
         thread_count(0)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @needs_kernel
 def test_an_image_instead_of_labels_is_refused_before_memory_runs_out():
     image = np.arange(5_000_000).reshape(50, 100, 1000)

@@ -111,9 +111,8 @@ HOMES = {
 def imported(path):
     nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
     plain = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
-    return {
-        name.partition(".")[0] for name in plain | {n.module for n in nodes if isinstance(n, ast.ImportFrom)} if name
-    }
+    parts = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module}
+    return {name.partition(".")[0] for name in plain | parts}
 
 
 def test_every_import_is_of_a_dependency_that_is_declared():

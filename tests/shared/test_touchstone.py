@@ -87,7 +87,7 @@ def test_three_of_ten_winners_change_on_equal_cases(touchstone):
     ("metric", "organs"),
     [
         ("dice", ("gall_bladder",)),
-        pytest.param("dice", (), marks=pytest.mark.slow),
+        pytest.param("dice", (), marks=pytest.mark.long),
         pytest.param("nsd", (), marks=pytest.mark.long),
     ],
 )
