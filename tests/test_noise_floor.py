@@ -45,7 +45,7 @@ def test_it_is_a_metric_that_can_be_asked_for():
 
 def test_same_masks_have_no_noise():
     mask = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))[0]
-    assert set(noise_floor(mask, mask, n=4).sd.values()) == {0.0}
+    assert max(noise_floor(mask, mask, n=4).sd.values()) < 1e-12
 
 
 def test_it_is_always_the_same_and_scales_with_the_spacing():
