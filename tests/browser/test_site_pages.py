@@ -202,7 +202,7 @@ def test_without_a_script_the_first_board_is_there(site, browser):
     context.close()
 
 
-@pytest.mark.parametrize("pattern", ["*.html", "*/*/*.html"])
+@pytest.mark.parametrize("pattern", ["*.html", pytest.param("*/*/*.html", marks=pytest.mark.long)])
 def test_hostile_names_are_text(attacked, visit, pattern):
     pages = sorted(path for path in attacked.glob(pattern) if "embed" not in path.parts)
     assert pages
