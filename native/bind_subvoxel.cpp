@@ -2,36 +2,12 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
-#include <mutex>
 
 #include "subvoxel.hpp"
 #include "surface_arrays.hpp"
 
 namespace segauge {
 namespace {
-
-// A rule, and the memory of the last surfaces made by it: getting memory from the system takes as long as using it.
-struct PreparedRule {
-  explicit PreparedRule(SubvoxelRule&& from) : rule(std::move(from)) {}
-
-  const SubvoxelRule rule;
-
-  // Runs work with the spare memory, which it gives back; if somebody else is using that, with none.
-  template <class Work>
-  auto with_room(Work&& work) {
-    const std::unique_lock<std::mutex> lock(guard_, std::try_to_lock);
-    Patterns none;
-    Patterns& room = lock.owns_lock() ? spare_ : none;
-    auto result = work(room);
-    if (room.target.capacity() > kMostKept) room = Patterns();
-    return result;
-  }
-
- private:
-  static constexpr size_t kMostKept = size_t{1} << 19;  // pieces; about 100 MB
-  std::mutex guard_;
-  Patterns spare_;
-};
 
 SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
   SubvoxelRule::Bell out;
@@ -102,35 +78,31 @@ SubvoxelRule read_rule(const nb::object& rule) {
 }
 
 nb::tuple subvoxel_distances(const BitVolume& pred, const BitVolume& gt, std::optional<const BitVolume*> ignore,
-                             PreparedRule& prepared, int threads) {
+                             const SubvoxelRule& rule, int threads) {
   pred.require_same_shape(gt);
-  std::pair<Samples, Samples> both;
+  Samples from_pred, from_gt;
   {
     nb::gil_scoped_release release;
-    both = prepared.with_room([&](Patterns& room) {
-      SubvoxelPair pair = find_subvoxel_cells(pred, &gt, ignore.value_or(nullptr), prepared.rule, std::move(room), threads);
-      if (pair.pred.cells.empty() || pair.gt.cells.empty()) throw std::invalid_argument("a mask is empty");
-      std::pair<Samples, Samples> found(directed_distances(pair.pred, pair.gt, pair.pieces, threads),
-                                        directed_distances(pair.gt, pair.pred, pair.pieces, threads));
-      room = std::move(pair.pieces);
-      return found;
-    });
+    const SubvoxelPair pair = find_subvoxel_cells(pred, &gt, ignore.value_or(nullptr), rule, threads);
+    if (pair.pred.cells.empty() || pair.gt.cells.empty()) throw std::invalid_argument("a mask is empty");
+    from_pred = directed_distances(pair.pred, pair.gt, pair.pieces, threads);
+    from_gt = directed_distances(pair.gt, pair.pred, pair.pieces, threads);
   }
-  return hand_out(std::move(both.first), std::move(both.second));
+  return hand_out(std::move(from_pred), std::move(from_gt));
 }
 
-BitVolume subvoxel_band(const BitVolume& mask, const PreparedRule& prepared, double width_mm, int threads) {
+BitVolume subvoxel_band(const BitVolume& mask, const SubvoxelRule& rule, double width_mm, int threads) {
   nb::gil_scoped_release release;
-  const SubvoxelPair alone = find_subvoxel_cells(mask, nullptr, nullptr, prepared.rule, Patterns(), threads);
+  const SubvoxelPair alone = find_subvoxel_cells(mask, nullptr, nullptr, rule, threads);
   return boundary_band(mask, alone.pred, SurfaceKind::marching_cubes, alone.pieces, width_mm, threads);
 }
 
 }  // namespace
 
 void bind_subvoxel(nb::module_& m) {
-  nb::class_<PreparedRule>(m, "PreparedRule", "All that decides the sub-voxel surface of a mask on one lattice.");
+  nb::class_<SubvoxelRule>(m, "PreparedRule", "All that decides the sub-voxel surface of a mask on one lattice.");
   m.def(
-      "prepare_subvoxel", [](const nb::object& rule) { return std::make_unique<PreparedRule>(read_rule(rule)); },
+      "prepare_subvoxel", [](const nb::object& rule) { return std::make_unique<SubvoxelRule>(read_rule(rule)); },
       nb::arg("rule"));
   m.def("subvoxel_distances", &subvoxel_distances, nb::arg("pred"), nb::arg("gt"), nb::arg("ignore").none(),
         nb::arg("rule"), nb::arg("threads"));

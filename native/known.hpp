@@ -13,8 +13,7 @@
 namespace segauge {
 
 // Squared distances from the samples of one cell code to the pieces of another, at a small offset between the cells.
-// Mirrored combinations share an entry, which keeps the table in the processor's cache. Of no use where each cell has a
-// code of its own. What it answers does not depend on what was asked before.
+// Mirrored combinations share an entry, which keeps the table in the processor's cache. What it answers does not depend on what was asked before.
 class KnownDistances {
  public:
   static constexpr int64_t kReach = 3;  // cells; further away there are too many combinations to meet one again
@@ -46,10 +45,8 @@ class KnownDistances {
   };
 
   explicit KnownDistances(const Patterns& patterns) : patterns_(patterns), codes_(patterns.same_as.size()) {
-    if (is_useful()) forget();
+    forget();
   }
-
-  bool is_useful() const { return patterns_.views.size() > 0; }
 
   // Starts anew when it has grown large; asked between two surfaces, never while one is searched.
   void keep_small() {

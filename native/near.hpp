@@ -14,7 +14,7 @@ class NearReach {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr size_t kSteps = 16;  // distances told apart
 
-  explicit NearReach(const Patterns& patterns) : patterns_(patterns), within_(patterns.kinds > 0 ? patterns.same_as.size() : 0) {
+  explicit NearReach(const Patterns& patterns) : patterns_(patterns), within_(patterns.same_as.size()) {
     double finest = kInfinity;
     for (size_t axis = 0; axis < 3; ++axis) finest = std::min(finest, 1 / patterns.reach()[axis]);
     per_mm_ = static_cast<float>(kSteps / ((kNear + 1) * finest));

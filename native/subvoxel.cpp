@@ -1,7 +1,6 @@
 #include "subvoxel.hpp"
 
 #include <cmath>
-#include <cstring>
 
 #include "normal_quantile.hpp"
 #include "parallel.hpp"
@@ -281,9 +280,8 @@ void write_pieces(const BitVolume& mask, const SubvoxelRule& rule, const std::ve
 }  // namespace
 
 SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, const BitVolume* ignore,
-                                 const SubvoxelRule& rule, Patterns&& room, int threads) {
+                                 const SubvoxelRule& rule, int threads) {
   SubvoxelPair pair;
-  pair.pieces = std::move(room);
   Patterns& out = pair.pieces;
   for (size_t axis = 0; axis < 3; ++axis) out.step[axis] = rule.lattice.step[axis];
   out.cell_low = rule.lattice.cell_low;

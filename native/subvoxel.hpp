@@ -33,8 +33,8 @@ struct SubvoxelPair {
   CellSet pred, gt;
 };
 
-// `gt` may be null: then only the surface of `pred` is made. `room` is memory that was used before, or nothing.
+// `gt` may be null: then only the surface of `pred` is made.
 SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, const BitVolume* ignore,
-                                 const SubvoxelRule& rule, Patterns&& room, int threads);
+                                 const SubvoxelRule& rule, int threads);
 
 }  // namespace segauge

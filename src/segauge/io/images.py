@@ -21,6 +21,7 @@ from segauge.grid import Grid
 from segauge.io.limits import DEFAULT_LIMITS, MAX_DEFLATE_RATIO, Limits, check_dimensions, check_stored_bytes
 from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
 from segauge.io.nifti_space import space_of
+from segauge.io.outputs import write_whole
 from segauge.io.streams import GZIP_MAGIC, ByteStream, InflatingStream, open_file, read_exactly, stored_size
 from segauge.io.voxels import read_reals
 
@@ -75,17 +76,7 @@ def write_nifti(path: str | os.PathLike[str], array: npt.NDArray[Any], grid: Gri
     data = header_bytes(array, grid) + np.asarray(array, dtype=array.dtype.newbyteorder("<")).tobytes(order="F")
     if target.name.endswith(".gz"):
         data = gzip.compress(data, compresslevel=4, mtime=0)
-    beside = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with beside.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(target)
-    except OSError as error:
-        beside.unlink(missing_ok=True)
-        raise InvalidInput(f"{target}: cannot be written ({error.strerror}).") from error
-    return target
+    return write_whole(target, data)
 
 
 def header_bytes(array: npt.NDArray[Any], grid: Grid) -> bytes:

@@ -26,6 +26,9 @@ Floats = npt.NDArray[np.float64]
 #: Two numbers that differ by less than so many standard deviations of one of them cannot be told apart at 95 %.
 REPEATABILITY = 1.96 * math.sqrt(2)
 
+#: Grids that are tried if nobody says otherwise.
+GRIDS = 16
+
 _MARGIN = 3  # voxels around both masks: a grid moved by less than one, and the edge of what changes
 
 
@@ -55,7 +58,7 @@ def noise_floor(
     spacing: Spacing = 1.0,
     nsd_tolerance: float = 1.0,
     *,
-    n: int = 16,
+    n: int = GRIDS,
     surface: SurfaceKind = "marching-cubes",
     threads: int | None = None,
 ) -> NoiseFloor:
@@ -64,7 +67,8 @@ def noise_floor(
     Both objects are taken as their sub-voxel surfaces say, and drawn again on `n` grids that are shifted by up to half
     a voxel along each axis, the same for both; the metrics of each are measured as `surface_metrics` does. The shifts
     fill the voxel evenly and are always the same. Metrics that a moved grid can make infinite (an object that falls
-    between the slices) are infinite here.
+    between the slices) are infinite here. Takes as long as `n` measurements, and some hundred bytes for every voxel of
+    the box that holds both objects.
 
     Raises:
         EmptyMask: if a mask has no voxel.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from segauge.metrics.definitions.forms import DISTANCE, MetricFamily, when_present
+from segauge.metrics.noise import GRIDS
 from segauge.metrics.parts import StructureParts
 from segauge.scores import MetricInfo
 
@@ -22,7 +23,7 @@ def _noise(key: str) -> MetricInfo:
         direction="none",
         bounds=DISTANCE,
         needs="surface",
-        definition=f"Standard deviation of {key} over 16 places of the voxel grid, both objects being what their "
+        definition=f"Standard deviation of {key} over {GRIDS} places of the voxel grid, both objects being what their "
         "sub-voxel surfaces say: what the number moves although nothing changed. Two values that differ by less than "
         "2.8 times this cannot be told apart. No number where one mask is empty.",
         function=when_present(value),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from segauge.report.figures.charting import (
     WIDTH,
@@ -71,15 +71,7 @@ def forest(
 
     """
     alt = altair_module()
-    labels = _labels(rows)
-    data = [
-        {
-            "y": i, "value": row.value, "low": row.low, "high": row.high, "text": labels[row.name], "note": row.note,
-            "label": f"{row.name}: {row.note or number_text(row.value)}", "emphasis": row.emphasis,
-            "heading": row.value is None and not row.note,
-        }
-        for i, row in enumerate(rows)
-    ]  # fmt: skip
+    data = _drawn(rows)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(rows) - 0.4, -0.6], nice=False))
     known = [limit for row in rows for limit in (row.value, row.low, row.high)]
     scale = value_scale(domain or fitted([*known, reference], bounds))
@@ -107,6 +99,19 @@ def forest(
         layers.insert(0, line.encode(x=x))
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=max(row_height * len(rows), 40))
     return chart.properties(title=title) if title else chart
+
+
+def _drawn(rows: Sequence[Interval]) -> list[dict[str, Any]]:
+    """Return what is drawn of each row, from top to bottom."""
+    labels = _labels(rows)
+    return [
+        {
+            "y": i, "value": row.value, "low": row.low, "high": row.high, "text": labels[row.name], "note": row.note,
+            "label": f"{row.name}: {row.note or number_text(row.value)}", "emphasis": row.emphasis,
+            "heading": row.value is None and not row.note,
+        }
+        for i, row in enumerate(rows)
+    ]  # fmt: skip
 
 
 def _labels(rows: Sequence[Interval]) -> dict[str, str]:
