@@ -2,7 +2,9 @@
 #include <nanobind/stl/unique_ptr.h>
 
 #include <algorithm>
+#include <cmath>
 
+#include "pieces.hpp"
 #include "subvoxel.hpp"
 #include "surface_arrays.hpp"
 
@@ -67,7 +69,12 @@ SubvoxelRule read_rule(const nb::object& rule) {
     std::copy_n(low.data() + k * d, d, corner.low.data() + skip);
     out.corners.push_back(corner);
   }
+  out.near_steps = nb::cast<double>(rule.attr("near_steps"));
+  out.far_steps = nb::cast<double>(rule.attr("far_steps"));
+  out.outline_error = nb::cast<double>(rule.attr("outline_error_mm"));
+  for (const nb::handle axis : nb::borrow<nb::tuple>(rule.attr("thick_axes"))) out.is_thick[skip + nb::cast<size_t>(axis)] = true;
   read_steps(linear, out.lattice);
+  for (size_t axis = 0; axis < 3; ++axis) out.edge[axis] = std::sqrt(dot(out.lattice.step[axis], out.lattice.step[axis]));
   Box cell;
   for (int corner = 0; corner < 8; ++corner) cell.include(out.lattice.offset(skip == 0 ? corner >> 2 : 0, corner >> 1 & 1, corner & 1));
   for (size_t code = 0; code + 1 < out.loop_start.size(); ++code) {

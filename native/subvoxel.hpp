@@ -24,6 +24,11 @@ struct SubvoxelRule {
   bool needs_both_classes = true;  // else the share of background is what that of foreground leaves, without much rounding
   std::vector<int64_t> loop_start, corner_start;  // by code, by loop
   std::vector<Corner> corners;
+  // Along a thick axis the vertices lie where the outlines in the slices say (profiles.hpp).
+  std::array<bool, 3> is_thick{};
+  std::array<double, 3> edge{};        // of a voxel, mm
+  double near_steps = 0, far_steps = 0;  // how far an outline may be outside and inside of it, in steps of the thick axis
+  double outline_error = 0;              // mm that an outline may be off
   Patterns lattice;  // its steps, and for every code a box that holds all that can be in a cell
 };
 

@@ -12,9 +12,12 @@ boundary divides the edge between two neighbours of different class in the ratio
 - A voxel that its neighbourhood would put on the other side has depth 0: the surface passes (almost) through its
   centre, never beyond it. Every centre stays on its side, and the topology is that of the marching-cubes surface.
 - Where either class is a single voxel thick along the edge, nothing is known of its thickness: the middle.
+- Across thick slices neighbours along the edge are too far away for a bell. There the outlines of the object in the
+  slices say where the surface passes, as the circle through three of them does (`reference/profiles.py`); this is what
+  closes a cap above its last slice.
 
 The surface is the marching-cubes surface with its vertices moved along their edges. Voxels further away than
-`REACH` widths change nothing. Without any smoothing all vertices are in the middle.
+`REACH` widths, and across thick slices `FAR_STEPS` of them, change nothing.
 """
 
 from __future__ import annotations
@@ -37,6 +40,15 @@ WIDTHS = (2.0, math.sqrt(2), 1.0)
 THIN_FROM, THIN_TO = 0.3, 0.6
 #: Widths after which a bell is cut off; at least one voxel along each axis.
 REACH = 2.5
+#: Slices are thick from this many smallest voxel edges on. There an outline may be this many slices away from a column
+#: of voxels outside of it, and inside, to say something about it.
+THICK = 1.5
+NEAR_STEPS, FAR_STEPS = 2.0, 8.0
+#: How much an outline is taken to be off, in smallest voxel edges: the more this would move the end of a cap, the less
+#: the outlines count.
+OUTLINE_ERROR = 0.25
+#: The largest cosine between two axes at right angles.
+RIGHT_ANGLE = 1e-6
 #: The least share of an edge between a voxel centre and the surface.
 MARGIN = 1e-3
 #: Shares are held between these: below, nothing is left of the other class in a double; above, a voxel is on the wrong
@@ -73,6 +85,8 @@ class SubvoxelRule:
 
     Three bells, widest first; `thin_from_mm` and `thin_to_mm`: how much less deep the widest may find a voxel than the
     next before the narrower ones begin to count, and count alone.
+    `thick_axes`: across thick slices; an outline may be `near_steps` of their steps away from a column of voxels
+    outside of it, `far_steps` inside; `outline_error_mm`: how much it is taken to be off.
     """
 
     ndim: int
@@ -81,6 +95,10 @@ class SubvoxelRule:
     bells: tuple[Bell, Bell, Bell]
     thin_from_mm: float
     thin_to_mm: float
+    outline_error_mm: float
+    thick_axes: tuple[int, ...]
+    near_steps: float = NEAR_STEPS
+    far_steps: float = FAR_STEPS
     margin: float = MARGIN
     least_share: float = LEAST_SHARE
     largest_share: float = LARGEST_SHARE
@@ -100,7 +118,17 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
         (wide, middle, narrow),
         THIN_FROM * finest,
         THIN_TO * finest,
+        OUTLINE_ERROR * finest,
+        _thick_axes(linear, edges),
     )
+
+
+def _thick_axes(linear: Floats, edges: Floats) -> tuple[int, ...]:
+    """Return the axes across thick slices; none where the axes are not at right angles."""
+    cosines = linear.T @ linear / np.outer(edges, edges) - np.eye(len(edges))
+    if np.abs(cosines).max() > RIGHT_ANGLE:
+        return ()
+    return tuple(int(axis) for axis in np.flatnonzero(edges >= THICK * edges.min()))
 
 
 def _bell_along(step: float) -> Floats:

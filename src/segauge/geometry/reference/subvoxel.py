@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from segauge.geometry.patterns import triangle_normals, triangles_of
 from segauge.geometry.reference.masks import ReferenceMask
+from segauge.geometry.reference.profiles import profile_positions
 from segauge.geometry.reference.surfaces import Floats, Ints, Targets, distances_to, find_cells
 from segauge.geometry.subvoxel import Bell, SubvoxelRule
 
@@ -62,7 +63,9 @@ def depths(mask: Bools, rule: SubvoxelRule) -> Floats:
 def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
     """Return for each axis where the surface cuts the edge from every voxel to the next, 0 to 1 (nan: not cut)."""
     depth = depths(mask, rule)
-    return [_positions_along(axis, mask, depth, rule.margin) for axis in range(mask.ndim)]
+    cuts = [_positions_along(axis, mask, depth, rule.margin) for axis in range(mask.ndim)]
+    profiles = {axis: profile_positions(axis, mask, cuts, rule) for axis in rule.thick_axes}
+    return [profiles.get(axis, cut) for axis, cut in enumerate(cuts)]
 
 
 def subvoxel_surface(mask: Bools, ignore: Bools | None, rule: SubvoxelRule) -> SubvoxelSurface:
