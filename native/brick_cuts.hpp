@@ -26,7 +26,6 @@ class BrickCuts {
     along_y_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * kSide * 2 * kSide));
     other_.resize(rule.bells.size() * static_cast<size_t>(side_z_ * kSide * kSide));
     depth_.resize(static_cast<size_t>(side_z_ * kSide * kSide));
-    cut_.resize(3 * depth_.size());
   }
 
   // Works out the shares of the other class around all voxels that the cells of a brick touch.
@@ -40,26 +39,10 @@ class BrickCuts {
       }
     }
     std::fill(depth_.begin(), depth_.end(), -1.0);
-    std::fill(cut_.begin(), cut_.end(), -1.0);
   }
 
   // Where the edge along an axis from a voxel to the next is cut, 0 to 1.
   double cut(size_t axis, const std::array<int64_t, 3>& low) {
-    double& known = cut_[axis * depth_.size() + place_of(low)];
-    if (known < 0) known = worked_out(axis, low);
-    return known;
-  }
-
-  bool is_inside(const std::array<int64_t, 3>& at) const {
-    return rows_[static_cast<size_t>((at[0] + halo_[0]) * row_count_ + at[1] + halo_[1])] >> (at[2] + halo_[2]) & 1;
-  }
-
- private:
-  size_t place_of(const std::array<int64_t, 3>& at) const {
-    return static_cast<size_t>((at[0] * kSide + at[1]) * kSide + at[2]);
-  }
-
-  double worked_out(size_t axis, const std::array<int64_t, 3>& low) {
     std::array<int64_t, 3> before = low, high = low, after = low;
     before[axis] -= 1;
     high[axis] += 1;
@@ -68,6 +51,15 @@ class BrickCuts {
     const double from = depth(low), to = depth(high);
     if (from + to <= 0) return 0.5;
     return std::min(std::max(from / (from + to), rule_.margin), 1 - rule_.margin);
+  }
+
+ private:
+  bool is_inside(const std::array<int64_t, 3>& at) const {
+    return rows_[static_cast<size_t>((at[0] + halo_[0]) * row_count_ + at[1] + halo_[1])] >> (at[2] + halo_[2]) & 1;
+  }
+
+  size_t place_of(const std::array<int64_t, 3>& at) const {
+    return static_cast<size_t>((at[0] * kSide + at[1]) * kSide + at[2]);
   }
 
   void read_rows(const std::array<int64_t, 3>& first) {
@@ -157,7 +149,6 @@ class BrickCuts {
   std::vector<double> along_x_, along_y_;
   std::vector<double> other_;  // by bell and voxel
   std::vector<double> depth_;  // by voxel; -1 where nobody asked yet
-  std::vector<double> cut_;    // by axis and lower voxel; -1 where nobody asked yet
 };
 
 }  // namespace segauge

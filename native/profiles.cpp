@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "brick_cuts.hpp"
 #include "parallel.hpp"
 #include "pieces.hpp"
 
@@ -10,22 +9,16 @@ namespace segauge {
 namespace {
 
 using Place = std::array<int64_t, 3>;
-constexpr int64_t kEdge = CellSet::kBrickEdge;
-constexpr int64_t kBricksPerChunk = 8;
 // Distances that are equal but for rounding count as equal.
 constexpr double kSlack = 1 + 1e-9;
+
+Place place_of(const Cell& cell) { return {cell.z, cell.y, cell.x}; }
 
 // An edge along the thick axis that is cut.
 struct Edge {
   Place low;  // lower voxel on the padded lattice
   bool is_low_inside;
-  double cut;
-};
-
-// A vertex of the outline of a slice: on the line of voxels `line`, at `place` voxels along it.
-struct Vertex {
-  size_t line;
-  double place;
+  size_t cell;
 };
 
 // The lattice of voxels as slices across a thick axis: axis p and q lie in the slices.
@@ -38,29 +31,49 @@ struct Slices {
         size{mask.ndim == 3 ? mask.nz + 2 : 1, mask.ny + 2, mask.nx + 2} {}
 
   size_t count() const { return static_cast<size_t>(size[axis]); }
-  // Lines of voxels along p, numbered slice by slice, and along q.
-  size_t line_along_p(const Place& at) const { return static_cast<size_t>(at[axis] * size[q] + at[q]); }
-  size_t line_along_q(const Place& at) const { return static_cast<size_t>(at[axis] * size[p] + at[p]); }
+  size_t of(const Cell& cell) const { return static_cast<size_t>(place_of(cell)[axis]); }
+  size_t other(size_t along) const { return along == p ? q : p; }
+  // Lines of voxels along p or q, numbered slice by slice.
+  size_t lines(size_t along) const { return count() * static_cast<size_t>(size[other(along)]); }
+  size_t line(size_t along, const Place& at) const {
+    return static_cast<size_t>(at[axis] * size[other(along)] + at[other(along)]);
+  }
 };
 
-// What is found in some bricks, in their order.
-struct Found {
+// The edges along the thick axis that are cut, by the slice of their lower voxel.
+struct EdgesBySlice {
+  std::vector<size_t> start;
   std::vector<Edge> edges;
-  std::vector<Vertex> along_p, along_q;
+
+  EdgesBySlice(const EdgeCuts& cuts, const CellSet& set, const Slices& slices) : start(slices.count() + 1, 0) {
+    for (size_t i = 0; i < set.cells.size(); ++i)
+      if (cuts.has(i, slices.axis)) ++start[slices.of(set.cells[i]) + 1];
+    for (size_t slice = 0; slice < slices.count(); ++slice) start[slice + 1] += start[slice];
+    edges.resize(start.back());
+    std::vector<size_t> next(start.begin(), start.end() - 1);
+    for (size_t i = 0; i < set.cells.size(); ++i)
+      if (cuts.has(i, slices.axis)) {
+        const Cell& cell = set.cells[i];
+        edges[next[slices.of(cell)]++] = {place_of(cell), cuts.is_low_inside(i), i};
+      }
+  }
 };
 
-// The vertices of all outlines by the line that they lie on, in ascending order.
+// The vertices of all outlines on the lines of voxels along one axis, line by line, in ascending order.
 class Lines {
  public:
-  Lines(const std::vector<Found>& found, std::vector<Vertex> Found::* vertices, size_t count) : start_(count + 1, 0) {
-    for (const Found& part : found)
-      for (const Vertex& vertex : part.*vertices) ++start_[vertex.line + 1];
-    for (size_t line = 0; line < count; ++line) start_[line + 1] += start_[line];
-    place_.resize(start_[count]);
+  Lines(const EdgeCuts& cuts, const CellSet& set, const Slices& slices, size_t along) : start_(slices.lines(along) + 1, 0) {
+    for (size_t i = 0; i < set.cells.size(); ++i)
+      if (cuts.has(i, along)) ++start_[slices.line(along, place_of(set.cells[i])) + 1];
+    for (size_t line = 0; line + 1 < start_.size(); ++line) start_[line + 1] += start_[line];
+    place_.resize(start_.back());
     std::vector<size_t> next(start_.begin(), start_.end() - 1);
-    for (const Found& part : found)
-      for (const Vertex& vertex : part.*vertices) place_[next[vertex.line]++] = vertex.place;
-    for (size_t line = 0; line < count; ++line)
+    for (size_t i = 0; i < set.cells.size(); ++i)
+      if (cuts.has(i, along)) {
+        const Place at = place_of(set.cells[i]);
+        place_[next[slices.line(along, at)]++] = static_cast<double>(at[along]) + cuts.cut[i][along];
+      }
+    for (size_t line = 0; line + 1 < start_.size(); ++line)
       std::sort(place_.data() + start_[line], place_.data() + start_[line + 1]);
   }
 
@@ -183,67 +196,10 @@ double place_on_profile(const Profile& profile, double step, double error, doubl
   return otherwise + (place - otherwise) * kIgnorance / (kIgnorance + variance_of_cap({inside, next, last}, step, error));
 }
 
-Found look_through_bricks(const CellSet& set, size_t begin, size_t end, const Slices& slices, BrickCuts& cuts) {
-  Found found;
-  for (size_t b = begin; b < end; ++b) {
-    const CellSet::Brick& brick = set.bricks[b];
-    cuts.enter(brick);
-    for (int64_t i = brick.begin; i < set.end_of(b); ++i) {
-      const Cell& cell = set.cells[static_cast<size_t>(i)];
-      const Place at{cell.z, cell.y, cell.x};
-      const Place here{at[0] - brick.z * kEdge, at[1] - brick.y * kEdge, at[2] - brick.x * kEdge};
-      for (size_t axis = slices.size[0] == 1 ? 1 : 0; axis < 3; ++axis) {
-        Place high = here;
-        high[axis] += 1;
-        if (cuts.is_inside(here) == cuts.is_inside(high)) continue;
-        const double cut = cuts.cut(axis, here);
-        if (axis == slices.axis) {
-          found.edges.push_back({at, cuts.is_inside(here), cut});
-        } else if (axis == slices.p) {
-          found.along_p.push_back({slices.line_along_p(at), static_cast<double>(at[axis]) + cut});
-        } else {
-          found.along_q.push_back({slices.line_along_q(at), static_cast<double>(at[axis]) + cut});
-        }
-      }
-    }
-  }
-  return found;
-}
-
 bool is_inside(const BitVolume& mask, const Place& at) {
   const int64_t z = mask.ndim == 3 ? at[0] - 1 : 0, y = at[1] - 1, x = at[2] - 1;
   return z >= 0 && z < mask.nz && y >= 0 && y < mask.ny && x >= 0 && x < mask.nx && mask.get(z, y, x);
 }
-
-std::vector<Found> look_through_all(const BitVolume& mask, const CellSet& set, const SubvoxelRule& rule,
-                                    const Slices& slices, int threads) {
-  const size_t bricks = set.bricks.size();
-  const auto chunks = static_cast<int64_t>((bricks + kBricksPerChunk - 1) / kBricksPerChunk);
-  std::vector<Found> found(static_cast<size_t>(chunks));
-  parallel_for(chunks, threads, [&](int64_t chunk) {
-    BrickCuts cuts(mask, rule);
-    const auto begin = static_cast<size_t>(chunk) * kBricksPerChunk;
-    found[static_cast<size_t>(chunk)] =
-        look_through_bricks(set, begin, std::min(bricks, begin + kBricksPerChunk), slices, cuts);
-  });
-  return found;
-}
-
-// The cut edges by the slice of their lower voxel.
-struct EdgesBySlice {
-  std::vector<size_t> start;
-  std::vector<Edge*> edges;
-
-  EdgesBySlice(std::vector<Found>& found, const Slices& slices) : start(slices.count() + 1, 0) {
-    for (const Found& part : found)
-      for (const Edge& edge : part.edges) ++start[static_cast<size_t>(edge.low[slices.axis]) + 1];
-    for (size_t slice = 0; slice < slices.count(); ++slice) start[slice + 1] += start[slice];
-    edges.resize(start.back());
-    std::vector<size_t> next(start.begin(), start.end() - 1);
-    for (Found& part : found)
-      for (Edge& edge : part.edges) edges[next[static_cast<size_t>(edge.low[slices.axis])]++] = &edge;
-  }
-};
 
 // Fills in what one slice adds to the profiles of the edges near it.
 void add_slice(int64_t slice, const BitVolume& mask, const SubvoxelRule& rule, const Slices& slices,
@@ -251,7 +207,7 @@ void add_slice(int64_t slice, const BitVolume& mask, const SubvoxelRule& rule, c
   const double step = rule.edge[slices.axis];
   const int64_t first = std::max<int64_t>(slice - 3, 0), last = std::min<int64_t>(slice + 2, slices.size[slices.axis] - 1);
   for (size_t e = sorted.start[static_cast<size_t>(first)]; e < sorted.start[static_cast<size_t>(last) + 1]; ++e) {
-    const Edge& edge = *sorted.edges[e];
+    const Edge& edge = sorted.edges[e];
     const int64_t low = edge.low[slices.axis];
     const int64_t slot = edge.is_low_inside ? low + 1 - slice : slice - low;  // 0 outside, 1 inside, 2 and 3 further in
     if (slot < 0 || slot > 3) continue;
@@ -263,12 +219,10 @@ void add_slice(int64_t slice, const BitVolume& mask, const SubvoxelRule& rule, c
   }
 }
 
-// Moves the edges' cuts from where the bells say to where the profiles do.
-void move_to_profiles(std::vector<Found>& found, const BitVolume& mask, const SubvoxelRule& rule, const Slices& slices,
-                      int threads) {
-  const EdgesBySlice sorted(found, slices);
-  const Lines p_lines(found, &Found::along_p, slices.count() * static_cast<size_t>(slices.size[slices.q]));
-  const Lines q_lines(found, &Found::along_q, slices.count() * static_cast<size_t>(slices.size[slices.p]));
+// Where the edges along one thick axis are cut, in the order in which they are sorted.
+std::vector<double> cuts_on_profiles(const EdgesBySlice& sorted, const EdgeCuts& cuts, const BitVolume& mask,
+                                     const CellSet& set, const SubvoxelRule& rule, const Slices& slices, int threads) {
+  const Lines p_lines(cuts, set, slices, slices.p), q_lines(cuts, set, slices, slices.q);
   Profile unknown;
   unknown.fill(-kInfinity);
   std::vector<Profile> profiles(sorted.edges.size(), unknown);
@@ -279,49 +233,30 @@ void move_to_profiles(std::vector<Found>& found, const BitVolume& mask, const Su
     outline.enter(static_cast<size_t>(slice), p_lines, q_lines);
     add_slice(slice, mask, rule, slices, outline, sorted, profiles);
   });
-  for (size_t e = 0; e < sorted.edges.size(); ++e) {
-    Edge& edge = *sorted.edges[e];
-    const double bells = edge.is_low_inside ? edge.cut : 1 - edge.cut;
+  std::vector<double> found(sorted.edges.size());
+  for (size_t e = 0; e < found.size(); ++e) {
+    const Edge& edge = sorted.edges[e];
+    const double cut = cuts.cut[edge.cell][slices.axis];
+    const double bells = edge.is_low_inside ? cut : 1 - cut;
     const double place = place_on_profile(profiles[e], rule.edge[slices.axis], rule.outline_error, bells);
     const double held = std::min(std::max(place, rule.margin), 1 - rule.margin);
-    edge.cut = edge.is_low_inside ? held : 1 - held;
+    found[e] = edge.is_low_inside ? held : 1 - held;
   }
+  return found;
 }
 
 }  // namespace
 
-ProfileCuts::ProfileCuts(const BitVolume& mask, const CellSet& set, const SubvoxelRule& rule, size_t axis, int threads)
-    : blocks_(set.bricks.size()) {
-  const Slices slices(mask, axis);
-  std::vector<Found> found = look_through_all(mask, set, rule, slices, threads);
-  move_to_profiles(found, mask, rule, slices, threads);
-  size_t b = 0;
-  for (const Found& part : found)
-    for (const auto& [low, _, cut] : part.edges) {
-      auto is_in = [&low = low](const CellSet::Brick& brick) {
-        return low[0] / kEdge == brick.z && low[1] / kEdge == brick.y && low[2] / kEdge == brick.x;
-      };
-      while (!is_in(set.bricks[b])) blocks_[++b].begin = cut_.size();
-      blocks_[b].has[static_cast<size_t>(low[0] % kEdge)] |= uint64_t{1} << (low[1] % kEdge * kEdge + low[2] % kEdge);
-      cut_.push_back(cut);
-    }
-  for (Block& block : blocks_)
-    for (size_t plane = 1; plane < block.has.size(); ++plane)
-      block.before[plane] = static_cast<uint16_t>(block.before[plane - 1] + count_bits(block.has[plane - 1]));
-}
-
-double ProfileCuts::cut(const CellSet& set, const CellSet::Brick& brick, std::array<int64_t, 3> low) const {
-  std::array<int64_t, 3> at{brick.z, brick.y, brick.x};
-  for (size_t axis = 0; axis < 3; ++axis)
-    if (low[axis] == kEdge) {
-      low[axis] = 0;
-      at[axis] += 1;
-    }
-  const int32_t found = set.brick_at[static_cast<size_t>((at[0] * set.ny + at[1]) * set.nx + at[2])];
-  const Block& block = blocks_[static_cast<size_t>(found)];
-  const auto plane = static_cast<size_t>(low[0]);
-  const uint64_t earlier = (uint64_t{1} << (low[1] * kEdge + low[2])) - 1;
-  return cut_[block.begin + block.before[plane] + static_cast<size_t>(count_bits(block.has[plane] & earlier))];
+void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const SubvoxelRule& rule, int threads) {
+  if (rule.is_thick == std::array<bool, 3>{}) return;
+  const EdgeCuts bells = cuts;  // an outline across another thick axis is that of the bells, whichever is moved first
+  for (size_t axis = 0; axis < 3; ++axis) {
+    if (!rule.is_thick[axis]) continue;
+    const Slices slices(mask, axis);
+    const EdgesBySlice sorted(bells, set, slices);
+    const std::vector<double> moved = cuts_on_profiles(sorted, bells, mask, set, rule, slices, threads);
+    for (size_t e = 0; e < moved.size(); ++e) cuts.cut[sorted.edges[e].cell][axis] = moved[e];
+  }
 }
 
 }  // namespace segauge

@@ -1,9 +1,9 @@
 #include "subvoxel.hpp"
 
 #include <cmath>
-#include <optional>
+#include <utility>
 
-#include "brick_cuts.hpp"
+#include "edge_cuts.hpp"
 #include "parallel.hpp"
 #include "pieces.hpp"
 #include "profiles.hpp"
@@ -14,42 +14,21 @@ namespace {
 
 constexpr int64_t kEdge = CellSet::kBrickEdge;
 
-constexpr int64_t kBricksPerChunk = 8;
-using ProfilesByAxis = std::array<std::optional<ProfileCuts>, 3>;  // of the thick axes
-
-// Where the surface cuts the edges of the cells of one brick: as the bells say, or across thick slices the profiles.
-class SurfaceCuts {
- public:
-  SurfaceCuts(const BitVolume& mask, const SubvoxelRule& rule, const CellSet& set, const ProfilesByAxis& profiles)
-      : bells_(mask, rule), set_(set), profiles_(profiles) {}
-
-  void enter(const CellSet::Brick& brick) {
-    brick_ = &brick;
-    bells_.enter(brick);
-  }
-  double cut(size_t axis, const std::array<int64_t, 3>& low) {
-    return profiles_[axis] ? profiles_[axis]->cut(set_, *brick_, low) : bells_.cut(axis, low);
-  }
-
- private:
-  BrickCuts bells_;
-  const CellSet& set_;
-  const ProfilesByAxis& profiles_;
-  const CellSet::Brick* brick_ = nullptr;
-};
-
 // Writes the pieces of cells into the patterns, where there is room for them.
 class PieceWriter {
  public:
-  PieceWriter(const SubvoxelRule& rule, Patterns& out) : rule_(rule), out_(out) {}
+  PieceWriter(const CellSet& set, const EdgeCuts& cuts, const SubvoxelRule& rule, Patterns& out)
+      : set_(set), cuts_(cuts), rule_(rule), out_(out) {}
 
-  void write(const Cell& cell, const CellSet::Brick& brick, SurfaceCuts& cuts, int64_t mc_code) {
+  void write(size_t number, const CellSet::Brick& brick) {
+    const Cell& cell = set_.cells[number];
+    const int64_t mc_code = cuts_.code[number];
     const std::array<int64_t, 3> at{cell.z - brick.z * kEdge, cell.y - brick.y * kEdge, cell.x - brick.x * kEdge};
     auto sample = static_cast<size_t>(out_.sample_start[cell.code]);
     auto target = static_cast<size_t>(out_.target_start[cell.code]);
     const size_t first_sample = sample;
     for (int64_t loop = rule_.loop_start[mc_code]; loop < rule_.loop_start[mc_code + 1]; ++loop) {
-      const size_t count = outline(loop, at, cuts);
+      const size_t count = outline(loop, at, brick);
       if (rule_.ndim == 2) {
         add({corner_[0], corner_[1], corner_[1]}, sample++, target++);
       } else if (count == 3) {
@@ -67,11 +46,12 @@ class PieceWriter {
   }
 
  private:
-  size_t outline(int64_t loop, const std::array<int64_t, 3>& at, SurfaceCuts& cuts) {
+  size_t outline(int64_t loop, const std::array<int64_t, 3>& at, const CellSet::Brick& brick) {
     size_t count = 0;
     for (int64_t k = rule_.corner_start[loop]; k < rule_.corner_start[loop + 1]; ++k, ++count) {
       const SubvoxelRule::Corner& corner = rule_.corners[static_cast<size_t>(k)];
-      const double cut = cuts.cut(corner.axis, {at[0] + corner.low[0], at[1] + corner.low[1], at[2] + corner.low[2]});
+      const size_t owner = cell_from(set_, brick, {at[0] + corner.low[0], at[1] + corner.low[1], at[2] + corner.low[2]});
+      const double cut = cuts_.cut[owner][corner.axis];
       Vec3 place = rule_.lattice.offset(corner.low[0], corner.low[1], corner.low[2]);
       for (size_t i = 0; i < 3; ++i) place[i] += cut * rule_.lattice.step[corner.axis][i];
       corner_[count] = place;
@@ -102,6 +82,8 @@ class PieceWriter {
     write_groups(out_, code);
   }
 
+  const CellSet& set_;
+  const EdgeCuts& cuts_;
   const SubvoxelRule& rule_;
   Patterns& out_;
   std::array<Vec3, 12> corner_;
@@ -135,24 +117,19 @@ std::vector<uint8_t> number_cells(CellSet& set, const SubvoxelRule& rule, Patter
   return codes;
 }
 
-void write_pieces(const BitVolume& mask, const SubvoxelRule& rule, const std::vector<uint8_t>& codes, CellSet& set,
+void write_pieces(const BitVolume& mask, const SubvoxelRule& rule, std::vector<uint8_t> codes, CellSet& set,
                   Patterns& out, int threads) {
-  const auto bricks = static_cast<int64_t>(set.bricks.size());
-  ProfilesByAxis profiles;
-  for (size_t axis = 0; axis < 3; ++axis)
-    if (rule.is_thick[axis]) profiles[axis].emplace(mask, set, rule, axis, threads);
-  parallel_for((bricks + kBricksPerChunk - 1) / kBricksPerChunk, threads, [&](int64_t chunk) {
-    SurfaceCuts cuts(mask, rule, set, profiles);
-    PieceWriter writer(rule, out);
-    for (int64_t b = chunk * kBricksPerChunk; b < std::min(bricks, (chunk + 1) * kBricksPerChunk); ++b) {
-      CellSet::Brick& brick = set.bricks[static_cast<size_t>(b)];
-      cuts.enter(brick);
-      brick.box = Box();
-      for (int64_t i = brick.begin; i < set.end_of(static_cast<size_t>(b)); ++i) {
-        const Cell& cell = set.cells[static_cast<size_t>(i)];
-        writer.write(cell, brick, cuts, codes[static_cast<size_t>(i)]);
-        brick.box.include(out.target_box[cell.code].moved(out.offset(cell.z, cell.y, cell.x)));
-      }
+  EdgeCuts cuts = find_cuts(mask, set, std::move(codes), rule, threads);
+  move_to_profiles(cuts, mask, set, rule, threads);
+  parallel_for(static_cast<int64_t>(set.bricks.size()), threads, [&](int64_t number) {
+    const auto b = static_cast<size_t>(number);
+    CellSet::Brick& brick = set.bricks[b];
+    PieceWriter writer(set, cuts, rule, out);
+    brick.box = Box();
+    for (int64_t i = brick.begin; i < set.end_of(b); ++i) {
+      const Cell& cell = set.cells[static_cast<size_t>(i)];
+      writer.write(static_cast<size_t>(i), brick);
+      brick.box.include(out.target_box[cell.code].moved(out.offset(cell.z, cell.y, cell.x)));
     }
   });
 }
@@ -168,7 +145,7 @@ SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, con
   out.is_orthogonal = rule.lattice.is_orthogonal;
   out.sample_start = out.target_start = out.group_start = {0, 0};
   pair.pred = find_cells(pred, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
-  const std::vector<uint8_t> pred_codes = number_cells(pair.pred, rule, out);
+  std::vector<uint8_t> pred_codes = number_cells(pair.pred, rule, out);
   std::vector<uint8_t> gt_codes;
   if (gt != nullptr) {
     pair.gt = find_cells(*gt, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
@@ -181,8 +158,8 @@ SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, con
   out.group.resize(static_cast<size_t>(out.group_start.back()));
   out.sample_box.resize(codes);
   out.target_box.resize(codes);
-  write_pieces(pred, rule, pred_codes, pair.pred, out, threads);
-  if (gt != nullptr) write_pieces(*gt, rule, gt_codes, pair.gt, out, threads);
+  write_pieces(pred, rule, std::move(pred_codes), pair.pred, out, threads);
+  if (gt != nullptr) write_pieces(*gt, rule, std::move(gt_codes), pair.gt, out, threads);
   return pair;
 }
 
