@@ -9,13 +9,15 @@ Every candidate moves the vertices of the same marching-cubes surface along thei
   Gaussian of one smallest voxel edge.
 - `one bell`: the depths of one bell of 1.5 edges.
 - `two bells`: the depths of 1.5 edges and 1.5 / sqrt(2), curvature cancelled.
-- `three bells`: the rule of segauge.geometry.subvoxel.
+- `three bells`: two widths where the object is thick, two narrower ones where it is thin.
+- `three bells, circles`: the rule of segauge.geometry.subvoxel, in which across thick slices the outlines count.
 - `elastic net` (with --slow): vertices relaxed until the bending of the net is least, held to their edges.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 
@@ -63,9 +65,14 @@ def two_bells(mask: Bools, rule: SubvoxelRule) -> Cuts:
     return _zeros_of(mask, 2 * _bell(mask, rule, 1.5 / np.sqrt(2)) - _bell(mask, rule, 1.5))
 
 
+def three_bells(mask: Bools, rule: SubvoxelRule) -> Cuts:
+    """Return what the bells of the rule say along all axes."""
+    return edge_positions(mask, dataclasses.replace(rule, thick_axes=()))
+
+
 def elastic_net(mask: Bools, rule: SubvoxelRule) -> Cuts:
     """Return the places of vertices that minimise the sum of squared bendings, each held to its own edge."""
-    start = edge_positions(mask, rule)
+    start = three_bells(mask, rule)
     edges = [np.isfinite(cut) for cut in start]
     counts = [int(edge.sum()) for edge in edges]
     axis = np.repeat(np.arange(3), counts)
@@ -94,7 +101,8 @@ CANDIDATES: Mapping[str, Callable[[Bools, SubvoxelRule], Cuts]] = {
     "distance map": distance_map,
     "one bell": one_bell,
     "two bells": two_bells,
-    "three bells": edge_positions,
+    "three bells": three_bells,
+    "three bells, circles": edge_positions,
 }
 SLOW: Mapping[str, Callable[[Bools, SubvoxelRule], Cuts]] = {"elastic net": elastic_net}
 
