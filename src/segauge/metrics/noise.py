@@ -110,7 +110,7 @@ def _measured(
     found = {"dice": dice(*masks)}
     if not all(mask.any() for mask in masks):
         return found | dict.fromkeys(("hd", "hd95", "assd", "masd"), math.inf) | {"nsd": 0.0}
-    sd = compute_surface_distances(*masks, edges, surface=surface, threads=threads)
+    sd = compute_surface_distances(masks[0], masks[1], edges, surface=surface, threads=threads)
     found |= {"hd": hausdorff(sd), "hd95": hausdorff95(sd, hd), "assd": assd(sd), "masd": masd(sd)}
     return found | {"nsd": nsd(sd, tolerance)}
 
