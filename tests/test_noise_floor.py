@@ -43,6 +43,20 @@ def test_it_is_a_metric_that_can_be_asked_for():
     assert missed["ball", "assd_noise"].value is None
 
 
+def test_where_there_is_no_floor_there_is_a_reason():
+    pred, gt = np.zeros((2, 8, 8, 8), dtype=np.uint8)
+    pred[3, 3, 3], gt[3, 3, 4] = 1, 1
+    speck = measure(pred, gt, {"speck": 1}, metrics=["hd95", "hd95_noise"])["speck", "hd95_noise"]
+    assert speck.value is None
+    assert speck.reason == "no hd95_noise: on some grid an object falls between the voxels"
+    balls = [ball.astype(np.uint8) for ball in balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))]
+    metrics = ["hd95", "hd95_noise", "dice_noise"]
+    followed = measure(*balls, {"ball": 1}, metrics, convention="monai")
+    assert followed["ball", "hd95_noise"].value is None
+    assert "has no hd95_noise" in followed["ball", "hd95_noise"].reason
+    assert followed["ball", "dice_noise"].value == noise_floor(*balls).sd["dice"]
+
+
 def test_same_masks_have_no_noise():
     mask = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))[0]
     assert max(noise_floor(mask, mask, n=4).sd.values()) < 1e-12
