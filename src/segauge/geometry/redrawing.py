@@ -81,8 +81,12 @@ def _mixed_cells(padded: Bools, start: list[int], stop: list[int], rule: Subvoxe
     cells = np.ravel_multi_index(tuple(lowest), padded.shape)
     if not len(cells):
         return cells, np.zeros((len(corners), 0))
-    deep = _signed_depths(padded, start, stop, rule)
-    return cells, np.stack([deep[corner][places] for corner in corners])
+    # Only the box of the cells that were found: most blocks hold a thin piece of surface.
+    low = [int(place.min()) for place in lowest]
+    deep = _signed_depths(padded, low, [int(place.max()) + 1 for place in lowest], rule)
+    within = [place - first for place, first in zip(lowest, low, strict=True)]
+    depth_at = [deep[tuple(w + bit for w, bit in zip(within, corner, strict=True))] for corner in _corners(padded.ndim)]
+    return cells, np.stack(depth_at)
 
 
 def _signed_depths(padded: Bools, start: list[int], stop: list[int], rule: SubvoxelRule) -> Floats:
