@@ -119,7 +119,7 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
         ),
         Run(
             "Readers' organs",
-            _ORGANS,
+            (*_ORGANS, "--organs", "18"),
             (*_ORGANS, "--organs", "1", "--offsets", "1", "--peers", "surface-distance"),
             _as_markdown,
         ),

@@ -182,6 +182,18 @@ def test_a_comparison_above_the_floor_or_without_one():
     assert "noise floor" not in comparison_text(without)
 
 
+def test_a_comparison_says_why_a_floor_is_not_known():
+    known = compared(0.05, 0.01)
+    first, second = known.results.values()
+    values = second.table.values.copy()
+    values[:, 0, second.table.metrics.index("dice_noise")] = np.nan
+    reasons = {(case, "liver"): "a reason" for case in second.table.cases}
+    second = replace(second, table=replace(second.table, values=values, reasons=reasons))
+    comparison = ModelComparison({"a": first, "b": second}, "dice", n_resamples=1000)
+    assert comparison.floor(comparison.deciding, "a", "b") is None
+    assert "b: Without a noise floor of Dice coefficient: 30 cases of liver: a reason." in comparison.sentences()
+
+
 def test_a_band_widens_the_axis():
     rows = [Interval("a", 0.1, 0.0, 0.2, band=(-0.5, 0.5))]
     plain = [replace(row, band=None) for row in rows]

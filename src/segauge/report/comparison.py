@@ -11,7 +11,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
-from segauge.report.floors import amount
+from segauge.report.floors import amount, unknown_sentences
 from segauge.report.illustrations import scale_of_info
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
@@ -250,7 +250,10 @@ class ModelComparison:
                     f"{info.name}: these models differ by less than the place of the voxel grid alone can make: "
                     f"{named}{more}."
                 )
-        return lines or (["No difference between models lies below its noise floor."] if is_known else [])
+        lines = lines or (["No difference between models lies below its noise floor."] if is_known else [])
+        for name, result in self.results.items():
+            lines += [f"{name}: {words}" for words in unknown_sentences(self.leading, result.noise_floors())]
+        return lines
 
     def disagreements(self, most: int = 12) -> list[Disagreement]:
         """Return the structures of cases where the best and the worst model lie farthest apart."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from segauge.metrics.noise import GRIDS
 from segauge.scores import MetricInfo
@@ -47,24 +47,31 @@ def floor_range(info: MetricInfo, floors: Mapping[str, Mapping[str, Floor]]) -> 
     return high if low == amount(known[-1], "1") else f"{low} to {high}"
 
 
-def floor_sentences(metrics: Iterable[MetricInfo], floors: Mapping[str, Mapping[str, Floor]]) -> list[str]:
+def floor_sentences(metrics: Sequence[MetricInfo], floors: Mapping[str, Mapping[str, Floor]]) -> list[str]:
     """Return below which differences each metric means nothing, and of which structures that is not known."""
-    lines: list[str] = []
-    unknown: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+    lines = []
     for info in metrics:
         found = {name: kept[info.key] for name, kept in floors.items() if info.key in kept}
         cases = {name: x for name, floor in found.items() if (x := floor.one_case) is not None}
         if cases:
             lines.append(f"{info.name}: differences below {_named(cases, info.unit)} mean nothing at this spacing.")
-        for name, floor in found.items():
-            if floor.n_unknown:
-                unknown.setdefault((name, floor.n_unknown, floor.reasons), []).append(info.name)
     if lines:
         lines.append(
             "That much the numbers of one case move although nothing changes but the place of the voxel grid; means "
             "over n cases move less, by the square root of n."
         )
-    return [*lines, *(_unknown_words(key, names) for key, names in unknown.items())]
+    return [*lines, *unknown_sentences(metrics, floors)]
+
+
+def unknown_sentences(metrics: Iterable[MetricInfo], floors: Mapping[str, Mapping[str, Floor]]) -> list[str]:
+    """Return in how many cases of which structures a floor is not known, and why."""
+    unknown: dict[tuple[str, int, tuple[str, ...]], list[str]] = {}
+    for info in metrics:
+        for name, kept in floors.items():
+            if info.key in kept and kept[info.key].n_unknown:
+                where = (name, kept[info.key].n_unknown, kept[info.key].reasons)
+                unknown.setdefault(where, []).append(info.name)
+    return [_unknown_words(where, names) for where, names in unknown.items()]
 
 
 def _unknown_words(where: tuple[str, int, tuple[str, ...]], metrics: list[str]) -> str:
