@@ -94,6 +94,7 @@ def _answers(out: Path) -> list[Answer]:
 
 
 _SURFACES = ("-m", "benchmarks.accuracy.surfaces")
+_ORGANS = ("-m", "benchmarks.accuracy.organs")
 _SPEED = ("-m", "benchmarks.speed.measure")
 _FOLDER = ("-m", "benchmarks.speed.folder")
 _SCALE = ("-m", "benchmarks.scale")
@@ -115,6 +116,12 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
             (*_SURFACES, "--pairs", "1", "--shapes", "ball,box", "--peers", "surface-distance", "--out", "{out}"),
             _as_summary,
             _comparison,
+        ),
+        Run(
+            "Readers' organs",
+            (*_ORGANS, "--organs", "18"),
+            (*_ORGANS, "--organs", "1", "--offsets", "1", "--peers", "surface-distance"),
+            _as_markdown,
         ),
     ),
     "coverage": (

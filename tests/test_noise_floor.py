@@ -8,7 +8,7 @@ import pytest
 from segauge import dice, measure, noise_floor, surface_metrics
 from segauge.errors import EmptyMask, InvalidInput, ShapeMismatch
 from segauge.grid import Grid
-from segauge.metrics.noise import _moved, _shifts, _spread
+from segauge.metrics.noise import _shifts, _spread
 from segauge.phantoms import Ball
 
 
@@ -43,6 +43,20 @@ def test_it_is_a_metric_that_can_be_asked_for():
     assert missed["ball", "assd_noise"].value is None
 
 
+def test_where_there_is_no_floor_there_is_a_reason():
+    pred, gt = np.zeros((2, 8, 8, 8), dtype=np.uint8)
+    pred[3, 3, 3], gt[3, 3, 4] = 1, 1
+    speck = measure(pred, gt, {"speck": 1}, metrics=["hd95", "hd95_noise"])["speck", "hd95_noise"]
+    assert speck.value is None
+    assert speck.reason == "no hd95_noise: on some grid an object falls between the voxels"
+    balls = [ball.astype(np.uint8) for ball in balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))]
+    metrics = ["hd95", "hd95_noise", "dice_noise"]
+    followed = measure(*balls, {"ball": 1}, metrics, convention="monai")
+    assert followed["ball", "hd95_noise"].value is None
+    assert "has no hd95_noise" in followed["ball", "hd95_noise"].reason
+    assert followed["ball", "dice_noise"].value == noise_floor(*balls).sd["dice"]
+
+
 def test_same_masks_have_no_noise():
     mask = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))[0]
     assert max(noise_floor(mask, mask, n=4).sd.values()) < 1e-12
@@ -70,11 +84,13 @@ def test_shifts_fill_the_voxel():
     assert counts.min() >= 4  # 8 if they were perfectly even
 
 
-def test_a_moved_plane_is_where_it_should_be():
-    """A field that is linear stays so: moved by part of a step it has the values in between."""
-    field = np.arange(10.0)[:, np.newaxis] + np.zeros((10, 10))
-    np.testing.assert_allclose(_moved(field, np.array([0.25, 0.0]))[1:-1], field[1:-1] + 0.25)
-    np.testing.assert_allclose(_moved(field, np.array([-0.25, 0.4]))[1:-1], field[1:-1] - 0.25)
+def test_pooled_percentiles_have_a_floor_of_their_own():
+    masks = balls_on_grid((1.0, 1.0, 1.0), (-14.0, -14.0, -14.0))
+    directed, pooled = (noise_floor(*masks, n=4, hd=hd) for hd in ("directed", "pooled"))
+    assert directed.sd["hd95"] != pooled.sd["hd95"]
+    assert directed.sd["assd"] == pooled.sd["assd"]
+    found = measure(*(mask.astype(np.uint8) for mask in masks), {"ball": 1}, ["hd95_noise"], hd="pooled")
+    assert found["ball", "hd95_noise"].value == noise_floor(*masks, hd="pooled").sd["hd95"]
 
 
 def test_bad_input_is_refused():

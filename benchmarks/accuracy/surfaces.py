@@ -180,14 +180,15 @@ def describe(answers: Sequence[Answer]) -> str:
     ]
     for shape in dict.fromkeys(answer.shape for answer in answers):
         chosen = [answer for answer in answers if answer.shape == shape]
-        parts.append(f"## {shape}\n\n{_table(chosen)}")
+        parts.append(f"## {shape}\n\n{error_table(chosen)}")
     failures = dict.fromkeys(f"- {answer.tool}: {answer.error}" for answer in answers if answer.error)
     if failures:
         parts.append("## Failures\n\n" + "\n".join(failures))
     return "\n\n".join(parts)
 
 
-def _table(answers: Sequence[Answer]) -> str:
+def error_table(answers: Sequence[Answer]) -> str:
+    """Return mean absolute error ± standard deviation by spacing, tool and metric, as Markdown."""
     rows = []
     for spacing in dict.fromkeys(answer.spacing for answer in answers):
         for tool in dict.fromkeys(answer.tool for answer in answers):
@@ -213,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> list[Answer]:
     parser.add_argument("--out", type=Path, help="write answers to this JSON file and the tables beside it as .md")
     given = parser.parse_args(arguments)
     with Runner(Effort(repeats=1)) as runner:
-        answers = list(ask(runner, _tools(given.peers), given.shapes.split(","), SPACINGS, given.pairs))
+        answers = list(ask(runner, tools_asked_for(given.peers), given.shapes.split(","), SPACINGS, given.pairs))
     text = describe(answers)
     print(text)
     if given.out is not None:
@@ -223,7 +224,8 @@ def main(arguments: Sequence[str] | None = None) -> list[Answer]:
     return answers
 
 
-def _tools(peers: str) -> list[str]:
+def tools_asked_for(peers: str) -> list[str]:
+    """Return our surfaces and the peers that a command line names."""
     known = [name for name, tool in PAIR_TOOLS.items() if tool.environment != "own"]
     wanted = {"all": known, "none": []}.get(peers, peers.split(","))
     if unknown := sorted(set(wanted) - set(known)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -137,15 +138,23 @@ def measure_layers(
         parts = layers.parts_of(pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, chosen)
         scores[name] = (parts.status, {info.key: info.function(parts) for info in metrics})
         if parts.status is Status.PRESENT and with_surface:
-            if options.convention is not None:
-                missing = [key for key, value in scores[name][1].items() if value is None]
-                reasons.update({name: f"{options.convention.tool} has no {', '.join(missing)}"} if missing else {})
-            elif parts.distances is None:
-                reasons[name] = "no surface outside the ignored voxels"
-            elif nsd_curve_mm:
+            if words := _why_not(parts, scores[name][1]):
+                reasons[name] = words
+            if options.convention is None and parts.distances is not None and nsd_curve_mm:
                 curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
     table = ScoreTable.of_case(case_id, [info.key for info in metrics], scores, reasons)
     return Measurement(table, metrics, curves, tuple(nsd_curve_mm))
+
+
+def _why_not(parts: StructureParts, found: Mapping[str, float | None]) -> str:
+    """Return why some values of a structure that is in both masks are not there; "" where all are."""
+    if parts.options.convention is not None:
+        missing = [key for key, value in found.items() if value is None]
+        return f"{parts.options.convention.tool} has no {', '.join(missing)}" if missing else ""
+    if parts.distances is None:
+        return "no surface outside the ignored voxels"
+    endless = [key for key, value in found.items() if value is not None and math.isinf(value)]
+    return f"no {', '.join(endless)}: on some grid an object falls between the voxels" if endless else ""
 
 
 class LayerPairs:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import subprocess
 import sys
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from tests.badinputs.files import AFFINE, nifti_bytes
 
+from segauge import noise_floor
 from segauge.cli import main
 from segauge.cli.wording import as_flags
 
@@ -202,3 +204,26 @@ def test_a_reader_that_stops_is_no_crash(folders):
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == b""
+
+
+def test_the_noise_floor_is_that_of_the_function(folders, capsys):
+    assert run(folders, "--metrics", "dice,hd95,iou", "--noise-floor", "--json", folders / "r.json") == 0
+    out = capsys.readouterr().out
+    data = json.loads((folders / "r.json").read_text())
+    floors = [noise_floor(box(shift=i), box(), np.abs(np.diag(AFFINE)[:3])) for i in range(3)]
+    assert [row["hd95_noise"] for row in data["per_case"]] == [floor.sd["hd95"] for floor in floors]
+    expected = 1.96 * math.sqrt(2) * math.sqrt(sum(floor.sd["hd95"] ** 2 for floor in floors) / 3)
+    assert data["noise_floors"]["foreground"]["hd95"]["one_case"] == pytest.approx(expected)
+    assert list(data["noise_floors"]["foreground"]) == ["dice", "hd95"]
+    assert f"95 % Hausdorff distance: differences below {expected:.2g} mm mean nothing at this spacing." in out
+    assert "hd95_noise" not in out
+    run(folders, "--metrics", "dice", "--json", folders / "plain.json")
+    assert "noise_floors" not in json.loads((folders / "plain.json").read_text())
+    assert "mean nothing" not in capsys.readouterr().out
+
+
+def test_a_noise_floor_of_nothing_is_refused(folders, capsys):
+    assert run(folders, "--metrics", "iou", "--noise-floor") == 1
+    assert "--noise-floor needs one of dice, hd, hd95, assd, masd, nsd among the metrics, got iou" in (
+        capsys.readouterr().err
+    )

@@ -110,6 +110,28 @@ def test_compare_ranks_writes_and_prints(folders, tmp_path, capsys):
     assert "A is significantly better than every other model" in report.read_text()
 
 
+@pytest.mark.slow
+def test_compare_and_diff_know_the_noise_floor(folders, tmp_path, capsys):
+    table = tmp_path / "compare.json"
+    how = ["--noise-floor", "--metrics", "dice,hd95", "--executor", "serial", "--resamples", 200]
+    gt = ["--gt", folders / "gt"]
+    run("compare", *gt, "--pred", f"A={folders / 'A'}", "--pred", f"again={folders / 'A'}", *how, "--json", table)
+    assert "A and again (0 mm, floor " in capsys.readouterr().out
+    (floor,) = json.loads(table.read_text())["hd95"]["noise_floors"]
+    assert floor["is_below"]
+    for name in "AB":
+        run("eval", *gt, "--pred", folders / name, *how, "--json", tmp_path / f"{name}.json")
+    capsys.readouterr()
+    assert run("diff", tmp_path / "A.json", tmp_path / "B.json", "--metric", "hd95") == 6
+    shown = capsys.readouterr().out
+    assert "noise floor" in shown
+    assert "below the noise floor" not in shown
+    assert run("diff", tmp_path / "A.json", tmp_path / "A.json", "--metric", "hd95") == 0
+    assert "below the noise floor (moving the voxel grid alone can make such a change): foreground hd95" in " ".join(
+        capsys.readouterr().out.split()
+    )
+
+
 def test_compare_says_what_it_needs(folders, capsys):
     assert run("compare", "--gt", folders / "gt", "--pred", folders / "A") == 1
     assert "Expected --pred NAME=PATH" in capsys.readouterr().err

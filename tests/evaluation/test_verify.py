@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from segauge import Case, evaluate, verify
 from segauge.cli import main
 from segauge.errors import InvalidInput, SegaugeError
+from segauge.evaluation import read_result
 from tests.evaluation.test_resume import make_cases
 
 
@@ -57,6 +58,16 @@ def test_an_edit_is_found_from_the_rows_alone(made, change, where):
     edit(path, change)
     found = verify(path)
     assert where in [one.where for one in found.discrepancies]
+
+
+def test_an_edited_noise_floor_is_found(made, tmp_path):
+    cases, _ = made
+    found = evaluate(cases[:2], metrics=["assd"], noise_floor=True, n_resamples=200)
+    path = found.to_json(tmp_path / "floors.json")
+    assert verify(path).is_confirmed
+    assert read_result(path).noise_floors() == found.noise_floors()
+    edit(path, lambda data: data["noise_floors"]["foreground"]["assd"].update(one_case=0.001))
+    assert [one.where for one in verify(path).discrepancies] == ["noise_floors / foreground / assd / one_case"]
 
 
 def test_an_edit_of_rows_and_summary_alike_is_found_by_measuring_again(made, tmp_path):

@@ -59,14 +59,30 @@ def run(args: argparse.Namespace) -> int:
     comparison = ModelComparison(results, args.metric, args.confidence, max(args.resamples, 1000), args.seed)
     for ranking in comparison.rankings.values():
         print_ranking(ranking)
+    for line in comparison.floor_sentences():
+        console().print(one_line(line), markup=False)
     if args.json is not None:
-        document = {key: ranking.to_dict() for key, ranking in comparison.rankings.items()}
+        document = {
+            key: {**ranking.to_dict(), **_floors(comparison, key)} for key, ranking in comparison.rankings.items()
+        }
         args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
     if args.report is not None:
         write_comparison(comparison, args.report, title=args.title)
     if args.figures is not None:
         write_figures(comparison_illustrations(comparison), args.figures)
     return max(exit_code(result, allow_missing=args.allow_missing) for result in results.values())
+
+
+def _floors(comparison: ModelComparison, metric: str) -> dict[str, Any]:
+    """Return the noise floor of every pair by one metric, nothing where it was not measured."""
+    info = next(info for info in comparison.leading if info.key == metric)
+    pairs = [(pair, comparison.floor(info, pair.a, pair.b)) for pair in comparison.rankings[metric].comparison.pairs]
+    rows = [
+        {"a": pair.a, "b": pair.b, "floor": floor, "is_below": abs(pair.delta) < floor}
+        for pair, floor in pairs
+        if floor is not None
+    ]
+    return {"noise_floors": rows} if rows else {}
 
 
 def _models(given: list[str]) -> dict[str, Path]:

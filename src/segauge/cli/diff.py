@@ -10,7 +10,9 @@ from typing import Any
 from segauge.cli.sources import add_choice_arguments, add_source_arguments, console, policy_of, read_sources, scale_for
 from segauge.errors import InvalidInput
 from segauge.io.tables import ImportedScores
+from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
+from segauge.stats.noise_floors import is_floor
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import is_measurement
 
@@ -43,7 +45,8 @@ def run(args: argparse.Namespace) -> int:
     """Compare, print, and say by the exit code whether anything got worse."""
     before, after = (_one_table(read_sources([source], args), source, args) for source in (args.before, args.after))
     told = args.higher_is_better is not None
-    metrics = [metric for metric in before.metrics if metric in after.metrics and (told or not is_measurement(metric))]
+    shared = [metric for metric in before.metrics if metric in after.metrics]
+    metrics = [key for key in shared if not is_floor(key, shared) and (told or not is_measurement(key))]
     found = difference(
         before,
         after,
@@ -74,7 +77,7 @@ def _one_table(imported: ImportedScores, source: str, args: argparse.Namespace) 
 
 def _chosen(table: ScoreTable, args: argparse.Namespace) -> ScoreTable:
     structures = table.structures if args.structure is None else (args.structure,)
-    metrics = table.metrics if args.metric is None else (args.metric,)
+    metrics = table.metrics if args.metric is None else (args.metric, *noise_keys([args.metric]))
     rows = [table.structures.index(name) for name in structures if name in table.structures]
     columns = [table.metrics.index(name) for name in metrics if name in table.metrics]
     return ScoreTable(
@@ -102,9 +105,12 @@ def _print(found: Difference) -> None:
     table = Table(title="after - before", title_justify="left")
     for name in ("structure", "metric", "n", "before", "after", f"change [{100 * found.level:g} %]", "p", "verdict"):
         table.add_column(name, justify="right" if name in ("n", "before", "after", "p") else "left")
+    with_floors = any(change.noise_floor is not None for change in found.changes)
+    if with_floors:
+        table.add_column("noise floor", justify="right")
     table.add_column("new failures")
     for change in found.changes:
-        table.add_row(*(escape(cell) for cell in _row(change)))
+        table.add_row(*(escape(cell) for cell in _row(change, with_floors)))
     out.print(table)
     for note in found.notes:
         out.print(f"note: {note}", markup=False)
@@ -112,7 +118,7 @@ def _print(found: Difference) -> None:
     out.print(f"regression in {len(worse)} of {len(found.changes)}" if worse else "no regression", markup=False)
 
 
-def _row(change: Change) -> list[str]:
+def _row(change: Change, with_floor: bool) -> list[str]:
     interval = "" if change.ci_low is None else f" [{change.ci_low:+.4f}, {change.ci_high:+.4f}]"
     failures = ", ".join(change.new_failures[:4]) + (" ..." if len(change.new_failures) > 4 else "")
     return [
@@ -124,5 +130,13 @@ def _row(change: Change) -> list[str]:
         f"{change.delta:+.4f}{interval}",
         "" if change.p_value is None else f"{change.p_value:.3g}",
         change.verdict,
+        *([_floor(change)] if with_floor else []),
         f"{len(change.new_failures)}: {failures}" if change.new_failures else "",
     ]
+
+
+def _floor(change: Change) -> str:
+    """Return the noise floor of a change; metrics that have none have no cell, and one that is not known says so."""
+    if change.noise_floor is None:
+        return "unknown" if noise_keys([change.metric]) else ""
+    return f"{change.noise_floor:.2g}"

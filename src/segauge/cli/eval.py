@@ -95,6 +95,12 @@ def add_measuring(group: Any) -> None:
     group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
     group.add_argument("--metrics", help='such as dice,hd95,nsd@2, or "all"')
+    group.add_argument(
+        "--noise-floor",
+        action="store_true",
+        help="measure also what each metric moves when the voxel grid lies elsewhere by part of a voxel: below which "
+        "difference numbers mean nothing (takes about as long as 16 measurements)",
+    )
     group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
     group.add_argument(
         "--surface",
@@ -172,6 +178,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         seed=args.seed,
         structures=_structures(pairing, args),
         metrics=_with_curve(_metrics(args.metrics), args),
+        noise_floor=args.noise_floor,
         surface=args.surface,
         hd=args.hd,
         convention=args.convention,

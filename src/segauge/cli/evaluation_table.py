@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from segauge.cli.sources import console, one_line
 from segauge.cli.wording import as_flags, counted
 from segauge.evaluation import EvaluationResult
+from segauge.report.floors import floor_sentences
 from segauge.scores import Status
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
     left_out = [column[0] for i, column in enumerate(zip(*cells, strict=True)) if i not in chosen]
     if left_out:
         out.print(f"no room for {', '.join(left_out)}: widen the terminal, or see --csv", markup=False)
+    for line in floor_sentences([info for info in result.metrics if info.key in _SHOWN], result.noise_floors()):
+        out.print(one_line(line), markup=False)
     for warning in (*warnings, *result.warnings):
         out.print(f"warning: {as_flags(one_line(warning))}", markup=False)
     _print_failures(out, result)

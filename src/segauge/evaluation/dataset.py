@@ -36,6 +36,7 @@ from segauge.io.contents import content_hash
 from segauge.io.journal import Journal, open_journal
 from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
+from segauge.metrics.definitions.noise import FLOORED, noise_keys
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 from segauge.stats.missing import AUTO, MissingPolicy
@@ -59,6 +60,7 @@ def evaluate(
     pred_structures: Mapping[str, Labels] | Labeling | None = None,
     allow_absent: bool = False,
     metrics: str | Iterable[str] | None = None,
+    noise_floor: bool = False,
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
     convention: str | None = None,
@@ -100,6 +102,8 @@ def evaluate(
         pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
         allow_absent: take a named structure that occurs in no ground truth for absent everywhere, instead of refusing.
         metrics: keys of the catalog; the usual ones if not given.
+        noise_floor: measure also how much dice, hd, hd95, assd, masd and nsd, where they are measured, move with the
+            place of the voxel grid (see `segauge.noise_floor`): takes about as long as 16 measurements.
         surface: "marching-cubes", "voxel" or "subvoxel" (see compute_surface_distances).
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
         convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them.
@@ -129,8 +133,8 @@ def evaluate(
         spec_of(
             structures, label=label, ignore=ignore, pred_structures=pred_structures, allow_absent=allow_absent
         ),
-        _metric_keys(metrics, detection), nsd_tolerance, check_surface(surface), hd, convention, detection_iou,
-        segment_number, resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
+        _metric_keys(metrics, detection, noise_floor), nsd_tolerance, check_surface(surface), hd, convention,
+        detection_iou, segment_number, resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
         allow_nonuniform,
     )  # fmt: skip
     with ExitStack() as stack:
@@ -141,10 +145,16 @@ def evaluate(
     return dataset.result(confidence, n_resamples, seed, policy)
 
 
-def _metric_keys(metrics: str | Iterable[str] | None, detection: bool) -> tuple[str, ...]:
-    """Return the keys of the metrics that were asked for, or of the usual ones."""
+def _metric_keys(metrics: str | Iterable[str] | None, detection: bool, noise_floor: bool) -> tuple[str, ...]:
+    """Return the keys of the metrics that were asked for, or of the usual ones; perhaps with their noise floors."""
     wanted = (*DEFAULT_METRICS, *(DETECTION_METRICS if detection else ())) if metrics is None else metrics
-    return tuple(info.key for info in resolve_metrics(wanted))
+    keys = tuple(info.key for info in resolve_metrics(wanted))
+    floors = noise_keys(keys) if noise_floor else ()
+    if noise_floor and not floors:
+        raise InvalidInput(
+            f"noise_floor=True needs one of {', '.join(FLOORED)} among the metrics, got {', '.join(keys)}."
+        )
+    return (*keys, *(key for key in floors if key not in keys))
 
 
 def _length(cases: Iterable[Case]) -> int | None:

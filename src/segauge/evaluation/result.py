@@ -15,6 +15,7 @@ from segauge.io.outputs import csv_text, write_whole
 from segauge.scores import CASE_FAILURES, MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
+from segauge.stats.noise_floors import Floor, noise_floors
 from segauge.stats.scales import Scale
 
 if TYPE_CHECKING:
@@ -104,6 +105,13 @@ class EvaluationResult(Outlook):
         """Return the summary of each structure."""
         return {name: self.summary(name) for name in self.table.structures}
 
+    def noise_floors(self) -> dict[str, dict[str, Floor]]:
+        """Return by structure and metric below which difference two numbers mean nothing; {} if it was not measured.
+
+        Ask for it with `evaluate(..., noise_floor=True)`, or measure `hd95_noise` beside `hd95`.
+        """
+        return noise_floors(self.table)
+
     def by_subgroup(self, key: str, structure: str | None = None) -> dict[object, dict[str, Estimate]]:
         """Return the summary of each group of cases with one value of a metadata field; None groups those without."""
         if key not in self.metadata_keys:
@@ -136,6 +144,7 @@ class EvaluationResult(Outlook):
             "config": {"confidence": self.confidence, "n_resamples": self.n_resamples, "seed": self.seed},
             "summary": _plain(self.summary()),
             "structures": {name: _plain(found) for name, found in self.by_structure().items()},
+            **_plain_floors(self.noise_floors()),
             "subgroups": {
                 key: {str(value): _plain(found) for value, found in self.by_subgroup(key).items()}
                 for key in self._grouping_keys()
@@ -220,6 +229,12 @@ def _selected(table: ScoreTable, chosen: Sequence[int]) -> ScoreTable:
 
 def _plain(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
     return {key: estimate.to_dict() for key, estimate in estimates.items()}
+
+
+def _plain_floors(floors: Mapping[str, Mapping[str, Floor]]) -> dict[str, Any]:
+    """Return the noise floors under their name, nothing where none was measured."""
+    plain = {name: {key: floor.to_dict() for key, floor in found.items()} for name, found in floors.items()}
+    return {"noise_floors": plain} if plain else {}
 
 
 def _json_value(value: object) -> object:

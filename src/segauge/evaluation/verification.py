@@ -144,6 +144,7 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     values = np.full((len(cases), len(structures), len(metrics)), np.nan)
     status = np.empty(values.shape[:2], dtype=object)
     metadata: dict[str, Row] = {}
+    reasons = {place: str(row["reason"]) for place, row in rows.items() if row.get("reason")}
     for (case, structure), row in rows.items():
         i, j = cases.index(case), structures.index(structure)
         status[i, j] = Status(row["status"])
@@ -155,7 +156,7 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     n_resamples = int(statistics["n_resamples"])
     if not 1 <= n_resamples <= _MOST_RESAMPLES:
         raise InvalidInput(f"{name}: says n_resamples {n_resamples}, expected 1 to {_MOST_RESAMPLES}.")
-    table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, {})
+    table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, reasons)
     return EvaluationResult(
         table,
         metrics,
@@ -182,6 +183,8 @@ def _derived(data: Mapping[str, Any], stated: EvaluationResult) -> Iterator[Disc
     again = stated.to_dict()
     for part in _DERIVED:
         yield from _leaves(part, data[part], again[part])
+    if "noise_floors" in data:  # files have them where they were measured
+        yield from _leaves("noise_floors", data["noise_floors"], again.get("noise_floors"))
 
 
 def _within_bounds(row: Row, info: MetricInfo) -> Discrepancy:

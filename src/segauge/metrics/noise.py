@@ -7,7 +7,7 @@ others, and so would every metric. Differences of that size say nothing about a 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,11 +15,20 @@ import numpy.typing as npt
 
 from segauge.errors import EmptyMask, InvalidInput
 from segauge.geometry.patterns import SurfaceKind
-from segauge.geometry.reference.subvoxel import depths
-from segauge.geometry.subvoxel import subvoxel_rule
+from segauge.geometry.redrawing import redrawable
 from segauge.grid import normalize_spacing
 from segauge.metrics.overlap import dice
-from segauge.metrics.surface import Spacing, mask_pair, surface_metrics
+from segauge.metrics.surface import (
+    HdMode,
+    Spacing,
+    assd,
+    compute_surface_distances,
+    hausdorff,
+    hausdorff95,
+    masd,
+    mask_pair,
+    nsd,
+)
 
 Floats = npt.NDArray[np.float64]
 
@@ -28,8 +37,6 @@ REPEATABILITY = 1.96 * math.sqrt(2)
 
 #: Grids that are tried if nobody says otherwise.
 GRIDS = 16
-
-_MARGIN = 3  # voxels around both masks: a grid moved by less than one, and the edge of what changes
 
 
 @dataclass(frozen=True)
@@ -60,15 +67,16 @@ def noise_floor(
     *,
     n: int = GRIDS,
     surface: SurfaceKind = "marching-cubes",
+    hd: HdMode = "directed",
     threads: int | None = None,
 ) -> NoiseFloor:
     """Return how much dice, hd, hd95, assd, masd and nsd of two masks move with the place of the voxel grid.
 
     Both objects are taken as their sub-voxel surfaces say, and drawn again on `n` grids that are shifted by up to half
-    a voxel along each axis, the same for both; the metrics of each are measured as `surface_metrics` does. The shifts
-    fill the voxel evenly and are always the same. Metrics that a moved grid can make infinite (an object that falls
-    between the slices) are infinite here. Takes as long as `n` measurements, and some hundred bytes for every voxel of
-    the box that holds both objects.
+    a voxel along each axis, the same for both; the metrics of each are measured as `surface_metrics` does, with
+    percentiles of both directions together if `hd` is "pooled". The shifts fill the voxel evenly and are always the
+    same. Metrics that a moved grid can make infinite (an object that falls between the slices) are infinite here. Takes
+    as long as `n` measurements, and a few bytes for every voxel of the box that holds both objects.
 
     Raises:
         EmptyMask: if a mask has no voxel.
@@ -77,37 +85,48 @@ def noise_floor(
     """
     if n < 2:
         raise InvalidInput(f"n: expected at least 2 grids, got {n}.")
-    masks = [array.astype(np.bool_) for array in mask_pair(pred, gt)]
+    masks = mask_pair(pred, gt)
     if not all(mask.any() for mask in masks):
         raise EmptyMask("There is no noise floor of an empty mask: both masks need at least one voxel.")
     edges = normalize_spacing(spacing, masks[0].ndim)
-    fields = [_signed_depths(mask, np.diag(edges)) for mask in _cropped(masks)]
+    objects = [redrawable(mask.astype(np.bool_), np.diag(edges)) for mask in _cropped(masks)]
     found: dict[str, list[float]] = {}
-    for shift in _shifts(n, len(edges)):
-        moved_pred, moved_gt = (_moved(field, shift) > 0 for field in fields)
-        values = {"dice": dice(moved_pred, moved_gt)}
-        values |= surface_metrics(moved_pred, moved_gt, edges, nsd_tolerance, surface=surface, threads=threads)
-        for metric, value in values.items():
+    for shift in _shifts(n, len(edges)).tolist():
+        moved = [item.drawn(shift) for item in objects]
+        for metric, value in _measured(moved, edges, nsd_tolerance, surface, hd, threads).items():
             found.setdefault(metric, []).append(value)
     return NoiseFloor(n, {metric: _spread(values) for metric, values in found.items()})
+
+
+def _measured(
+    masks: Sequence[npt.NDArray[np.bool_]],
+    edges: Spacing,
+    tolerance: float,
+    surface: SurfaceKind,
+    hd: HdMode,
+    threads: int | None,
+) -> dict[str, float]:
+    """Return the metrics on one grid; distances to an object that is not on it are infinite."""
+    found = {"dice": dice(*masks)}
+    if not all(mask.any() for mask in masks):
+        return found | dict.fromkeys(("hd", "hd95", "assd", "masd"), math.inf) | {"nsd": 0.0}
+    sd = compute_surface_distances(masks[0], masks[1], edges, surface=surface, threads=threads)
+    found |= {"hd": hausdorff(sd), "hd95": hausdorff95(sd, hd), "assd": assd(sd), "masd": masd(sd)}
+    return found | {"nsd": nsd(sd, tolerance)}
 
 
 def _spread(values: list[float]) -> float:
     return float(np.std(values, ddof=1)) if np.isfinite(values).all() else math.inf
 
 
-def _cropped(masks: list[npt.NDArray[np.bool_]]) -> list[npt.NDArray[np.bool_]]:
-    """Cut both masks to the box of both, and add a margin of background."""
-    index = np.nonzero(masks[0] | masks[1])
-    box = tuple(slice(int(place.min()), int(place.max()) + 1) for place in index)
-    return [np.pad(mask[box], _MARGIN) for mask in masks]
-
-
-def _signed_depths(mask: npt.NDArray[np.bool_], linear: Floats) -> Floats:
-    """Return how deep in mm each voxel lies in its class, negative in the background, never quite on the boundary."""
-    finest = float(np.diag(linear).min())
-    deep = np.clip(depths(mask, subvoxel_rule(linear)), 1e-3 * finest, None)
-    return np.where(mask, deep, -deep)
+def _cropped(masks: Sequence[npt.NDArray[np.integer]]) -> list[npt.NDArray[np.integer]]:
+    """Cut both masks to the box of both."""
+    box = []
+    for axis in range(masks[0].ndim):
+        others = tuple(other for other in range(masks[0].ndim) if other != axis)
+        taken = np.flatnonzero(masks[0].any(axis=others) | masks[1].any(axis=others))
+        box.append(slice(int(taken[0]), int(taken[-1]) + 1))
+    return [mask[tuple(box)] for mask in masks]
 
 
 def _shifts(n: int, ndim: int) -> Floats:
@@ -117,11 +136,3 @@ def _shifts(n: int, ndim: int) -> Floats:
         root = (1 + root) ** (1 / (ndim + 1))  # the root of x^(d + 1) = x + 1
     steps = root ** -np.arange(1, ndim + 1)
     return np.asarray(np.mod(0.5 + np.arange(1, n + 1)[:, np.newaxis] * steps, 1) - 0.5)
-
-
-def _moved(field: Floats, shift: Floats) -> Floats:
-    """Return the field on a grid moved by part of a step along each axis, linear in between."""
-    for axis, part in enumerate(shift.tolist()):
-        neighbour = np.roll(field, -1 if part > 0 else 1, axis=axis)  # the margin is background on both sides
-        field = (1 - abs(part)) * field + abs(part) * neighbour
-    return field

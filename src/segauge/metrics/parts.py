@@ -114,6 +114,7 @@ class StructureParts:
             np.linalg.norm(self.linear, axis=0).tolist(),
             self.options.tolerance_mm,
             surface=self.options.surface,
+            hd=self.options.hd,
             threads=self.options.threads,
         )
 

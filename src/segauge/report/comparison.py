@@ -11,14 +11,18 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
+from segauge.report.floors import amount, unknown_sentences
 from segauge.report.illustrations import scale_of_info
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
-from segauge.stats import Ranking, ScoreMatrix, average_matrix, rank, rank_frequencies, score_matrix
+from segauge.stats import PairResult, Ranking, ScoreMatrix, average_matrix, rank, rank_frequencies, score_matrix
 from segauge.stats.matrix import RANKED_WITHIN_CASES
+from segauge.stats.noise_floors import floor_of_difference, noise_floor_of
 
 #: Metrics that are ranked beside the first one.
 MOST_METRICS = 4
+#: Pairs below the noise floor that a sentence names.
+_NAMED_PAIRS = 4
 
 
 @dataclass(frozen=True)
@@ -207,6 +211,50 @@ class ModelComparison:
     def _aligned(self, structure: str, info: MetricInfo) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
         return np.asarray(self.matrix(structure, info).values)
 
+    def floor(self, info: MetricInfo, a: str, b: str) -> float | None:
+        """Return below which difference two models' means mean nothing: what the voxel grid alone makes of it.
+
+        None where it was not measured for both, or where the ranking is by ranks within the cases.
+        """
+        ranking = self.rankings.get(info.key)
+        if ranking is None or RANKED_WITHIN_CASES in ranking.notes:
+            return None
+        tables = [self.results[name].table for name in (a, b)]
+        return floor_of_difference(
+            (noise_floor_of(tables[0], name, info.key), noise_floor_of(tables[1], name, info.key))
+            for name in self.structures
+        )
+
+    def below_floor(self, info: MetricInfo) -> list[tuple[PairResult, float]]:
+        """Return the pairs of models whose difference lies below the noise floor, with that."""
+        found = []
+        for pair in self.rankings[info.key].comparison.pairs if info.key in self.rankings else ():
+            floor = self.floor(info, pair.a, pair.b)
+            if floor is not None and abs(pair.delta) < floor:
+                found.append((pair, floor))
+        return found
+
+    def floor_sentences(self) -> list[str]:
+        """Return which differences between models lie below the noise floor; [] where it was not measured."""
+        lines, is_known = [], False
+        for info in self.leading:
+            found = self.below_floor(info)
+            is_known |= self.floor(info, *self.models[:2]) is not None
+            named = ", ".join(
+                f"{pair.a} and {pair.b} ({amount(abs(pair.delta), info.unit)}, floor {amount(floor, info.unit)})"
+                for pair, floor in found[:_NAMED_PAIRS]
+            )
+            more = f" and {len(found) - _NAMED_PAIRS} more pairs" if len(found) > _NAMED_PAIRS else ""
+            if found:
+                lines.append(
+                    f"{info.name}: these models differ by less than the place of the voxel grid alone can make: "
+                    f"{named}{more}."
+                )
+        lines = lines or (["No difference between models lies below its noise floor."] if is_known else [])
+        for name, result in self.results.items():
+            lines += [f"{name}: {words}" for words in unknown_sentences(self.leading, result.noise_floors())]
+        return lines
+
     def disagreements(self, most: int = 12) -> list[Disagreement]:
         """Return the structures of cases where the best and the worst model lie farthest apart."""
         info, found = self.deciding, []
@@ -251,6 +299,7 @@ class ModelComparison:
             other = self.rankings.get(info.key)
             if other is not None and info != self.deciding and other.models[0].name != ranking.models[0].name:
                 lines.append(f"By {info.name} the order begins with {other.models[0].name} instead.")
+        lines += self.floor_sentences()
         unranked = [info.name for info in self.leading if info.key not in self.rankings]
         if unranked:
             lines.append(f"Not ranked over all structures, because failures have no value: {', '.join(unranked)}.")

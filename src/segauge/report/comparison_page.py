@@ -13,6 +13,8 @@ from segauge.io.outputs import write_whole
 from segauge.report import figures
 from segauge.report.comparison import ModelComparison
 from segauge.report.figures import Interval, PairCell, Point
+from segauge.report.floors import DIFFERENCE_HINT, FLOOR_BARS
+from segauge.report.floors import METHODS as NOISE_FLOORS
 from segauge.report.html import Picture, glossary, packed_column, page, rounded
 from segauge.report.illustrations import Illustration, axis_title, finite_bounds
 from segauge.report.references import references_for
@@ -101,13 +103,15 @@ def _differences(comparison: ModelComparison) -> Illustration:
     ranking = comparison.ranking
     shown = shown_pairs(ranking.comparison, _order(comparison))
     some = "" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."
+    floors = {(pair.a, pair.b): comparison.floor(comparison.deciding, pair.a, pair.b) for pair in shown}
+    some += FLOOR_BARS if any(floor is not None for floor in floors.values()) else ""
     axis = f"difference of {axis_title(comparison.deciding)}"
     return Illustration(
         "differences",
         "Paired differences",
         f"Mean of the differences per case, with {_level(comparison)} intervals that hold for all pairs together; "
         f"significant ones are marked.{some}",
-        partial(figures.forest, [pair_row(pair) for pair in shown], axis=axis, reference=0.0),
+        partial(figures.forest, [pair_row(pair, floors[pair.a, pair.b]) for pair in shown], axis=axis, reference=0.0),
     )
 
 
@@ -174,8 +178,8 @@ def _pair_note(pair: PairResult) -> str:
     return f"{pair.delta:+.3g}{limits}, n = {pair.n}"
 
 
-def pair_row(pair: PairResult) -> Interval:
-    """Return the row of a pair in the forest of differences."""
+def pair_row(pair: PairResult, floor: float | None = None) -> Interval:
+    """Return the row of a pair in the forest of differences; around 0, what lies below its noise floor."""
     p = "" if pair.p_value is None else "  p < 0.001" if pair.p_value < 0.001 else f"  p = {pair.p_value:.3f}"
     return Interval(
         f"{pair.a} \N{MINUS SIGN} {pair.b}",
@@ -184,6 +188,7 @@ def pair_row(pair: PairResult) -> Interval:
         pair.ci_high,
         f"{_pair_note(pair)}{p}",
         emphasis=pair.distinguishable,
+        band=None if floor is None else (-floor, floor),
     )
 
 
@@ -232,6 +237,7 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
         {"name": "difference", "number": True, "values": [rounded(pair.delta) for _, pair in rows]},
         {"name": "low", "number": True, "values": [rounded(pair.ci_low) for _, pair in rows]},
         {"name": "high", "number": True, "values": [rounded(pair.ci_high) for _, pair in rows]},
+        *_floor_columns(comparison, rows),
         {"name": "p", "number": True, "values": [rounded(pair.p_value) for _, pair in rows]},
         {"name": "effect size", "number": True, "values": [rounded(pair.effect_size) for _, pair in rows]},
         {"name": "wins", "number": True, "values": [rounded(pair.wins) for _, pair in rows]},
@@ -239,6 +245,18 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
         {"name": "verdict", "values": [pair.verdict for _, pair in rows]},
     ]
     return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
+
+
+def _floor_columns(comparison: ModelComparison, rows: Sequence[tuple[MetricInfo, PairResult]]) -> list[dict[str, Any]]:
+    """Return the noise floor of every difference, and whether it is below; nothing where none was measured."""
+    floors = [comparison.floor(info, pair.a, pair.b) for info, pair in rows]
+    if not any(floor is not None for floor in floors):
+        return []
+    below = [floor is not None and abs(pair.delta) < floor for floor, (_, pair) in zip(floors, rows, strict=True)]
+    return [
+        {"name": "noise floor", "hint": DIFFERENCE_HINT, "number": True, "values": [rounded(one) for one in floors]},
+        {"name": "below it", "values": ["yes" if one else "" for one in below]},
+    ]
 
 
 def _case_table(comparison: ModelComparison) -> dict[str, Any]:
@@ -261,11 +279,13 @@ def methods_paragraph(comparison: ModelComparison) -> str:
     version = next(iter(comparison.results.values())).protocol.get("versions", {}).get("segauge", "")
     over = "" if len(comparison.structures) == 1 else " as the unweighted mean over the structures"
     policy = next(iter(comparison.results.values())).policy
+    measured = all(result.noise_floors() for result in comparison.results.values())
+    floors = f"{NOISE_FLOORS} {DIFFERENCE_HINT} " if measured else ""
     return (
         f"{len(comparison.models)} models were compared on {comparison.n_cases} cases with segauge {version}, paired "
         f"by case, by {comparison.deciding.name}{over}; a case without a prediction counts as a failure of that model "
         f"({policy}). All pairs were compared by the mean of their per-case differences "
         f"({ranking.comparison.method} with {ranking.comparison.correction} correction, {ranking.n_resamples} "
-        f"resamples of cases, seed {ranking.seed}). {ranking.rule} Intervals and ranks speak of these predictions on "
-        "this population of cases, not of newly trained models."
+        f"resamples of cases, seed {ranking.seed}). {ranking.rule} {floors}Intervals and ranks speak of these "
+        "predictions on this population of cases, not of newly trained models."
     )

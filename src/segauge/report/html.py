@@ -9,7 +9,7 @@ import math
 import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +18,9 @@ from typing import Any
 from segauge.errors import MissingExtra
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
+from segauge.metrics.definitions.noise import SUFFIX
 from segauge.report import figures
+from segauge.report.floors import HINT, MEAN_HINT, unknown_text
 from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
@@ -95,6 +97,8 @@ def report_text(
         "report.html.j2",
         title=title or "Segmentation report",
         summary=summary,
+        floors={info.key: summary.floor_range(info) for info in summary.leading},
+        floor_hint=HINT,
         pictures=_by_section(pictures),
         agreement=volume_agreement(result),
         worst=worst_cases(result, leading),
@@ -208,6 +212,8 @@ def glossary(metrics: Sequence[MetricInfo]) -> list[tuple[MetricInfo, list[str]]
     entries: dict[tuple[str, str], tuple[MetricInfo, list[str]]] = {}
     for info in metrics:
         family = info.key.partition("@")[0]
+        if family.endswith(SUFFIX):
+            family, info = SUFFIX, replace(info, name="Noise floor")
         entries.setdefault((family, info.definition), (info, []))[1].append(info.key)
     return list(entries.values())
 
@@ -278,6 +284,7 @@ def _estimate_table(summary: Summary) -> dict[str, Any]:
         {"name": "mean", "number": True, "values": [rounded(row.estimate.value) for row in rows]},
         {"name": "low", "number": True, "values": [rounded(row.estimate.ci_low) for row in rows]},
         {"name": "high", "number": True, "values": [rounded(row.estimate.ci_high) for row in rows]},
+        *_floor_columns(summary),
         {"name": "unit", "values": ["" if row.metric.unit == "1" else row.metric.unit for row in rows]},
         {"name": "n", "number": True, "values": [row.estimate.n for row in rows]},
         {"name": "missed", "number": True, "values": [row.missed for row in rows]},
@@ -287,6 +294,20 @@ def _estimate_table(summary: Summary) -> dict[str, Any]:
         {"name": "interval", "values": [_method(row.estimate) for row in rows]},
     ]
     return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
+
+
+def _floor_columns(summary: Summary) -> list[dict[str, Any]]:
+    """Return the noise floors of every structure and metric, and why one is not there; nothing if none was measured."""
+    if not summary.floors:
+        return []
+    floors = [row.floor for row in summary.rows]
+    cells = [(None, None) if floor is None else (floor.one_case, floor.of_mean) for floor in floors]
+    columns: list[dict[str, Any]] = [
+        {"name": "noise floor", "hint": HINT, "number": True, "values": [rounded(cell[0]) for cell in cells]},
+        {"name": "floor of means", "hint": MEAN_HINT, "number": True, "values": [rounded(cell[1]) for cell in cells]},
+    ]
+    unknown = ["" if floor is None or not floor.n_unknown else unknown_text(floor) for floor in floors]
+    return [*columns, {"name": "floor unknown", "values": unknown}] if any(unknown) else columns
 
 
 def _left_out(excluded: Mapping[str, int]) -> str:

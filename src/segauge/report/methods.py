@@ -7,6 +7,7 @@ from typing import Any
 
 from segauge.metrics.catalog import CATALOG
 from segauge.metrics.conventions import check_convention
+from segauge.report.floors import METHODS as NOISE_FLOORS
 from segauge.report.references import Reference, references_for
 from segauge.report.summary import Summary, policy_words
 from segauge.stats import METHODS
@@ -18,12 +19,13 @@ def paragraph(summary: Summary) -> str:
     versions = result.protocol.get("versions", {})
     options = result.protocol.get("options", {})
     release = f" {versions['segauge']}" if "segauge" in versions else ""
-    names = _listed([_lower_first(info.name) for info in result.metrics if "@" not in info.key])
+    names = _listed([_lower_first(info.name) for info in summary.metrics if "@" not in info.key])
     sentences = [
         f"Predictions were compared with the ground truth with segauge{release}.",
         f"We report {names}." if names else "",
         _surface_words(options) if any(info.needs == "surface" for info in result.metrics) else "",
         _tolerance_words(options) if any(info.key == "nsd" for info in result.metrics) else "",
+        NOISE_FLOORS if summary.floors else "",
         _geometry_words(options),
         _failure_words(summary),
         _interval_words(summary),

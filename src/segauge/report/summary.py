@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.evaluation import EvaluationResult
+from segauge.report.floors import floor_range, floor_sentences
 from segauge.scores import MetricInfo, Status
-from segauge.stats import METHODS, Estimate, MissingPolicy, share
+from segauge.stats import METHODS, Estimate, Floor, MissingPolicy, share
+from segauge.stats.noise_floors import is_floor
 
 #: Metrics that a summary leads with, in this order, as far as a result has them.
 LEADING = ("dice", "nsd", "hd95", "assd", "lesion_f1", "det_f1")
@@ -25,12 +27,13 @@ METHOD_NOTES = {
 
 @dataclass(frozen=True)
 class EstimateRow:
-    """One structure and metric: the estimate, and how many cases were missed, spurious, absent or not measured."""
+    """One structure and metric: the estimate, how many cases were missed or not measured, and perhaps a noise floor."""
 
     structure: str
     metric: MetricInfo
     estimate: Estimate
     statuses: Mapping[Status, int]
+    floor: Floor | None = None
 
     def count(self, *wanted: Status) -> int:
         """Return how many cases have one of these statuses."""
@@ -79,13 +82,34 @@ class Summary:
         return tuple(found or scored[:4] or self.result.metrics[:4])
 
     @cached_property
+    def metrics(self) -> tuple[MetricInfo, ...]:
+        """The metrics that stand for themselves; a noise floor is said beside its metric."""
+        keys = self.result.metric_names
+        return tuple(info for info in self.result.metrics if not is_floor(info.key, keys))
+
+    @cached_property
+    def floors(self) -> dict[str, dict[str, Floor]]:
+        """Noise floors by structure and metric; {} where none was measured."""
+        return self.result.noise_floors()
+
+    def floor_range(self, info: MetricInfo) -> str:
+        """Return the noise floor of a metric over the structures, "0.08 to 0.21 mm"; "" where there is none."""
+        return floor_range(info, self.floors)
+
+    @cached_property
     def rows(self) -> tuple[EstimateRow, ...]:
         """One row per structure and metric."""
         counts = {name: self.result.table.status_counts(name) for name in self.result.structures}
         return tuple(
-            EstimateRow(name, info, self.by_structure[name][info.key], counts[name])
+            EstimateRow(
+                name,
+                info,
+                self.by_structure[name][info.key],
+                counts[name],
+                self.floors.get(name, {}).get(info.key),
+            )
             for name in self.result.structures
-            for info in self.result.metrics
+            for info in self.metrics
         )
 
     @cached_property
@@ -102,13 +126,14 @@ class Summary:
             *self._weakest(),
             *self._structure_failures(),
             *self._case_failures(),
+            *floor_sentences(self.leading, self.floors),
             *self._remarks(),
         ]
 
     def _scope(self) -> str:
         structures = self.result.structures
         what = f"one structure ({structures[0]})" if len(structures) == 1 else f"{len(structures)} structures"
-        return f"{_counted(self.n_cases, 'case')}, {what}, {_counted(len(self.result.metrics), 'metric')}."
+        return f"{_counted(self.n_cases, 'case')}, {what}, {_counted(len(self.metrics), 'metric')}."
 
     def _numbers(self) -> list[str]:
         over = "" if len(self.result.structures) == 1 else " over all structures"
@@ -191,7 +216,7 @@ class Summary:
     def methods(self) -> list[str]:
         """Return how the intervals were made, one sentence per method."""
         lines = []
-        for key, metrics in self.methods_of(self.result.metrics).items():
+        for key, metrics in self.methods_of(self.metrics).items():
             name = METHODS[key].name if key in METHODS else key
             lines.append(f"{100 * self.result.confidence:g} % {name} intervals: {', '.join(metrics)}.")
             if key in METHOD_NOTES:

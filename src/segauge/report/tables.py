@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from segauge.errors import UnknownMetric
-from segauge.report.summary import Summary, policy_words
+from segauge.report.floors import HINT, amount
+from segauge.report.summary import EstimateRow, Summary, policy_words
 from segauge.scores import MetricInfo, Status
 from segauge.stats import METHODS
 
@@ -52,7 +53,10 @@ def result_table(summary: Summary, metrics: Iterable[str] | None = None) -> Text
         found = summary.by_structure[name]
         counts = result.table.status_counts(name)
         first = found[chosen[0].key].n
-        cells = [_cell(str(found[info.key]), found[info.key].n, first, info.unit) for info in chosen]
+        cells = [
+            _cell(str(found[info.key]), found[info.key].n, first, info.unit) + _floor_words(summary, name, info)
+            for info in chosen
+        ]
         rows.append((name, *cells, str(first), *(str(counts.get(status, 0)) for status in extra)))
     return TextTable(tuple(columns), tuple(rows), _caption(summary, chosen))
 
@@ -67,6 +71,13 @@ def _cell(text: str, n: int, usual: int, unit: str) -> str:
     return bare if n == usual else f"{bare} (n = {n})"
 
 
+def _floor_words(summary: Summary, structure: str, info: MetricInfo) -> str:
+    floor = summary.floors.get(structure, {}).get(info.key)
+    if floor is None:
+        return ""
+    return ", floor unknown" if floor.one_case is None else f", floor {amount(floor.one_case, '1')}"
+
+
 def _statuses(summary: Summary) -> list[Status]:
     """Return the statuses that deserve a column: missed and spurious always, the others where they occur."""
     table = summary.result.table
@@ -75,20 +86,23 @@ def _statuses(summary: Summary) -> list[Status]:
     return [status for status in Status if status in always | (found - {Status.PRESENT})]
 
 
-def _caption(summary: Summary, metrics: Iterable[MetricInfo]) -> str:
-    """Return over how many cases, which intervals, and what failures count as."""
+def _caption(summary: Summary, metrics: Sequence[MetricInfo]) -> str:
+    """Return over how many cases, which intervals, what failures count as, and what a noise floor is."""
     level = f"{100 * summary.result.confidence:g} %"
     used = summary.methods_of(metrics)
     names = "; ".join(f"{METHODS[key].name}: {', '.join(keys)}" for key, keys in used.items())
     intervals = f" with {level} intervals ({names})" if used else ""
     words = policy_words(summary.result.policy)
-    return f"Means over {summary.n_cases} cases{intervals}. {words[0].upper()}{words[1:]}"
+    floors = f" Floor: {HINT[0].lower()}{HINT[1:]}" if any(summary.floor_range(info) for info in metrics) else ""
+    return f"Means over {summary.n_cases} cases{intervals}. {words[0].upper()}{words[1:]}{floors}"
 
 
 def estimate_table(summary: Summary) -> TextTable:
     """Return one row per structure and metric, every number in a cell of its own."""
-    titles = ("structure", "metric", "mean", "low", "high", "unit", "n", "missed", "spurious", "not measured", "method")
-    numbers = {"mean", "low", "high", "n", "missed", "spurious", "not measured"}
+    floors = ("noise floor", "noise floor of means") if summary.floors else ()
+    titles = ("structure", "metric", "mean", "low", "high", *floors, "unit", "n", "missed", "spurious", "not measured",
+              "method")  # fmt: skip
+    numbers = {"mean", "low", "high", *floors, "n", "missed", "spurious", "not measured"}
     rows = tuple(
         (
             row.structure,
@@ -96,6 +110,7 @@ def estimate_table(summary: Summary) -> TextTable:
             _number(row.estimate.value),
             _number(row.estimate.ci_low),
             _number(row.estimate.ci_high),
+            *(_number(value) for value in _floors_of(row)[: len(floors)]),
             row.metric.unit,
             str(row.estimate.n),
             str(row.missed),
@@ -106,8 +121,13 @@ def estimate_table(summary: Summary) -> TextTable:
         for row in summary.rows
     )
     return TextTable(
-        tuple(Column(title, title in numbers) for title in titles), rows, _caption(summary, summary.result.metrics)
+        tuple(Column(title, title in numbers) for title in titles), rows, _caption(summary, summary.metrics)
     )
+
+
+def _floors_of(row: EstimateRow) -> tuple[float | None, float | None]:
+    """Return the noise floor of one case and that of means; None where it is not known."""
+    return (None, None) if row.floor is None else (row.floor.one_case, row.floor.of_mean)
 
 
 def _number(value: float | None) -> str:

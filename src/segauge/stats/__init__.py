@@ -10,6 +10,7 @@ from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy, summarise
 from segauge.stats.multiplicity import bonferroni, holm
+from segauge.stats.noise_floors import Floor
 from segauge.stats.paired_tests import wilcoxon
 from segauge.stats.planning import (
     PairPlan,
@@ -46,6 +47,7 @@ __all__ = [
     "Difference",
     "Estimate",
     "Flip",
+    "Floor",
     "Gap",
     "Group",
     "Interaction",

@@ -15,6 +15,7 @@ from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import CasePolicy, score_matrix
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.multiplicity import holm
+from segauge.stats.noise_floors import floor_of_difference, is_floor, noise_floor_of
 from segauge.stats.scales import Scale, is_measurement, scale_of
 
 
@@ -30,6 +31,8 @@ class Change:
         p_value: Holm's over all changes looked at.
         verdict: of after: "better", "worse", "equivalent" (within the margin) or "undecided".
         new_failures, recovered: cases that failed only after, and only before.
+        noise_floor: below which change the means of these cases mean nothing, where both tables have the noise of the
+            metric (`hd95_noise` beside `hd95`); None where not.
 
     """
 
@@ -45,6 +48,12 @@ class Change:
     verdict: Verdict
     new_failures: tuple[str, ...]
     recovered: tuple[str, ...]
+    noise_floor: float | None = None
+
+    @property
+    def is_below_floor(self) -> bool:
+        """Whether moving the voxel grids alone could have made this change."""
+        return self.noise_floor is not None and abs(self.delta) < self.noise_floor
 
 
 @dataclass(frozen=True)
@@ -130,8 +139,9 @@ def difference(
     """
     structures = [name for name in before.structures if name in after.structures]
     common = [name for name in before.metrics if name in after.metrics]
-    plain = [name for name in common if is_measurement(name) and name not in (scales or {})]
-    metrics = [name for name in common if name not in plain]
+    floors = [name for name in common if is_floor(name, common)]
+    plain = [name for name in common if is_measurement(name) and name not in (*floors, *(scales or {}))]
+    metrics = [name for name in common if name not in (*plain, *floors)]
     if not structures or not metrics:
         besides = f" (but for {', '.join(plain)}, of which no value is better than another)" if plain else ""
         raise InvalidInput(f"The two tables have no structure and metric in common{besides}, so nothing to compare.")
@@ -145,6 +155,12 @@ def difference(
     final = tuple(_adjusted(change, float(p), level) for change, p in zip(changes, adjusted, strict=True))
     few = [change for change in final if change.n < FEWEST_FOR_VERDICT]
     notes = [f"{len(few)} of {len(final)} changes rest on fewer than 10 cases: no verdict"] if few else []
+    below = [f"{change.structure} {change.metric}" for change in final if change.is_below_floor]
+    notes += (
+        [f"below the noise floor (moving the voxel grid alone can make such a change): {', '.join(below)}"]
+        if below
+        else []
+    )
     notes += [f"not compared, because no value of these is better than another: {', '.join(plain)}"] if plain else []
     for name, other in (("before", after), ("after", before)):
         mine = before if name == "before" else after
@@ -184,6 +200,7 @@ def _change(
     return Change(
         structure, metric, pair.n, float(means[1]), float(means[0]), pair.delta, pair.ci_low, pair.ci_high,
         pair.p_value, pair.verdict, new, old,
+        floor_of_difference([[noise_floor_of(table, structure, metric, found.cases) for table in (before, after)]]),
     )  # fmt: skip
 
 

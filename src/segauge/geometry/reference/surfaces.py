@@ -123,7 +123,7 @@ def distances_to(points: Floats, targets: Targets) -> Floats:
         near = tree.query_ball_point(points[part], (bound[part] + radius) * (1 + 1e-9))
         counts = np.array([len(found) for found in near])
         pieces = np.concatenate([np.asarray(found, dtype=np.int64) for found in near])
-        squared = _squared_distances(np.repeat(points[part], counts, axis=0), targets, pieces)
+        squared = squared_distances(np.repeat(points[part], counts, axis=0), targets, pieces)
         best[part] = np.minimum.reduceat(squared, np.concatenate([[0], np.cumsum(counts)[:-1]]))
     return np.asarray(np.sqrt(best))
 
@@ -200,7 +200,7 @@ def _parts(points: Floats, tree: object, radius: Floats) -> Iterator[slice]:
         yield slice(first, len(points))
 
 
-def _squared_distances(points: Floats, targets: Targets, pieces: Ints) -> Floats:
+def squared_distances(points: Floats, targets: Targets, pieces: Ints) -> Floats:
     """Return the squared distance of each point to the piece paired with it."""
     u, v = targets.u[pieces], targets.v[pieces]
     d = points - targets.corner[pieces]

@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from segauge.metrics.definitions.forms import DISTANCE, MetricFamily, when_present
 from segauge.metrics.noise import GRIDS
 from segauge.metrics.parts import StructureParts
 from segauge.scores import MetricInfo
 
+#: What the key of a noise floor has behind that of its metric.
+SUFFIX = "_noise"
+
 _UNITS = {"dice": "1", "hd": "mm", "hd95": "mm", "assd": "mm", "masd": "mm", "nsd": "1"}
 
 
 def _noise(key: str) -> MetricInfo:
     def value(parts: StructureParts) -> float | None:
-        return parts.noise.sd[key]
+        # Another tool's distances on other grids are not measured: ours would be the floor of another number.
+        return None if parts.options.convention is not None and key != "dice" else parts.noise.sd[key]
 
     return MetricInfo(
-        key=f"{key}_noise",
+        key=f"{key}{SUFFIX}",
         name=f"Noise floor of {key}",
         unit=_UNITS[key],
         direction="none",
         bounds=DISTANCE,
         needs="surface",
-        definition=f"Standard deviation of {key} over {GRIDS} places of the voxel grid, both objects being what their "
-        "sub-voxel surfaces say: what the number moves although nothing changed. Two values that differ by less than "
-        "2.8 times this cannot be told apart. No number where one mask is empty.",
+        definition=f"Standard deviation of a metric over {GRIDS} places of the voxel grid, both objects being what "
+        "their sub-voxel surfaces say: what the number moves although nothing changed. Two values that differ by less "
+        "than 2.8 times this cannot be told apart. No number where one mask is empty, where an object falls between "
+        "the voxels of some grid, or where another tool's convention is followed.",
         function=when_present(value),
     )
 
 
-FAMILIES = (MetricFamily(re.compile(rf"({'|'.join(_UNITS)})_noise"), "hd95_noise", _noise),)
+#: Metrics that have a noise floor.
+FLOORED = tuple(_UNITS)
+
+
+def noise_keys(keys: Iterable[str]) -> tuple[str, ...]:
+    """Return the keys of the noise floors of some metrics; of those that have one."""
+    return tuple(f"{key}{SUFFIX}" for key in keys if key in _UNITS)
+
+
+FAMILIES = (MetricFamily(re.compile(rf"({'|'.join(_UNITS)}){SUFFIX}"), "hd95_noise", _noise),)

@@ -35,6 +35,7 @@ class Interval:
         low, high: limits of its interval; None where there is none.
         note: what the row says on its right, such as "0.904 [0.861, 0.936]  n = 20".
         emphasis: draw it in the second colour (the worst group, a gap that is significant).
+        band: ends of a faint bar behind the row (differences below the noise floor); None for none.
 
     """
 
@@ -44,6 +45,7 @@ class Interval:
     high: float | None = None
     note: str = ""
     emphasis: bool = False
+    band: tuple[float, float] | None = None
 
 
 def forest(
@@ -73,7 +75,7 @@ def forest(
     alt = altair_module()
     data = _drawn(rows)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(rows) - 0.4, -0.6], nice=False))
-    known = [limit for row in rows for limit in (row.value, row.low, row.high)]
+    known = [limit for row in rows for limit in (row.value, row.low, row.high, *(row.band or ()))]
     scale = value_scale(domain or fitted([*known, reference], bounds))
     colour = either("datum.emphasis", _INK["series 2"], _INK["series 1"])
     valued = chart_of([row for row in data if row["value"] is not None])
@@ -94,6 +96,10 @@ def forest(
         ),
         notes.encode(x=alt.XValue(width + 12), y=y, text=alt.Text("note:N")),
     ]
+    bands = [{"y": i, "from": row.band[0], "to": row.band[1]} for i, row in enumerate(rows) if row.band is not None]
+    if bands:
+        bar = chart_of(bands).mark_rule(strokeWidth=row_height - 8, color=_INK["quiet"], opacity=0.22)
+        layers.insert(0, bar.encode(x=alt.X("from:Q", scale=scale), x2=alt.X2("to:Q"), y=y))
     if reference is not None:
         line = chart_of([{"value": reference}]).mark_rule(color=_INK["quiet"], strokeDash=[4, 3])
         layers.insert(0, line.encode(x=x))
