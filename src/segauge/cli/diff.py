@@ -25,14 +25,22 @@ def add_parser(subparsers: Any) -> None:
         description="Paired change per structure and metric, with intervals and new failures. A regression is a change "
         "that is significantly for the worse (Holm over all changes) and not within --margin, or a new failure. "
         f"Exit codes: 0 no regression, {REGRESSION} regression, 1 the files were refused, 2 usage.",
+        examples=("segauge diff old.json new.json --margin dice=0.01 --margin hd95=0.5",),
     )
-    parser.add_argument("before", help="scores of the version to beat")
-    parser.add_argument("after", help="scores of the new version")
-    parser.add_argument("--model", help="which model, where the files hold several")
+    parser.add_argument("before", metavar="BEFORE", help="scores of the version to beat")
+    parser.add_argument("after", metavar="AFTER", help="scores of the new version")
+    parser.add_argument("--model", metavar="NAME", help="which model, where the files hold several")
     parser.add_argument(
-        "--margin", action="append", default=[], metavar="METRIC=VALUE", help="change that does not matter: dice=0.01"
+        "--margin",
+        action="append",
+        default=[],
+        metavar="METRIC=VALUE",
+        help="change that does not matter: dice=0.01; give it per metric",
     )
-    parser.add_argument("--allowed-failures", type=int, default=0, help="new failures per structure that are let pass")
+    parser.add_argument(
+        "--allowed-failures", type=int, default=0, metavar="N",
+        help="new failures per structure that are let pass (default: 0)",
+    )  # fmt: skip
     add_source_arguments(parser, fewest=None)
     add_choice_arguments(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
@@ -52,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
         policy=policy_of(args),
         cases="common" if args.cases == "common" else "failed",
         allowed_failures=args.allowed_failures,
-        level=args.level,
+        level=args.confidence,
         n_resamples=args.n_resamples,
         seed=args.seed,
     )

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.evaluation_table import print_result
-from segauge.cli.sources import add_policy_arguments, policy_of
+from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.sources import KEY_HELP, add_policy_arguments, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
@@ -29,6 +30,8 @@ from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.metrics.conventions import CONVENTIONS
 from segauge.scores import Status
 
+#: Help of `--layout`, wherever files are paired.
+LAYOUT_HELP = "how the folders are arranged (default: recognised)"
 #: Tolerances in mm of the curve in a report.
 CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
 
@@ -40,14 +43,19 @@ def add_parser(subparsers: Any) -> None:
         description="Measure a folder of predictions against a folder of ground truth. Finished cases are kept in "
         "--cache (by default beside the first output file): the same command goes on where it was stopped. "
         "Exit codes: 0 fine, 1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
+        examples=(
+            "segauge eval --pred predictions --gt labels --structures kidney=1+2,tumor=2 --json result.json",
+            "segauge eval --pred fold_0/validation --gt labelsTr --report report.html --images imagesTr",
+            "segauge eval --pred predictions --gt labels --structures all --metrics dice,hd95,nsd@2 --csv scores.csv",
+        ),
     )
     parser.add_argument("--pred", required=True, type=Path, metavar="PATH", help="predictions: a folder, or one file")
     parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
     parser.add_argument(
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, scanner ..."
     )
-    parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    parser.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
     add_measuring(parser.add_argument_group("measuring"))
     add_reading(parser.add_argument_group("reading and placing"))
     add_running(parser)
@@ -60,7 +68,7 @@ def add_parser(subparsers: Any) -> None:
     outputs.add_argument(
         "--images", type=Path, metavar="FOLDER", help="images for the report: files, or a folder of DICOM per case"
     )
-    outputs.add_argument("--title", help="title of the report")
+    outputs.add_argument("--title", metavar="TEXT", help="title of the report")
     parser.set_defaults(run=run)
 
 
@@ -72,16 +80,23 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "--allow-missing", action="store_true", help="leave cases without a prediction out of the means (counted), "
         "and do not fail for them"
     )  # fmt: skip
-    statistics.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals (default: 0.95)")
-    statistics.add_argument("--resamples", type=int, default=2000, metavar="N", help="of intervals (default: 2000)")
-    statistics.add_argument("--seed", type=int, default=0, metavar="N", help="of the resamples (default: 0)")
+    add_interval_arguments(statistics, n_resamples=2000)
     running = parser.add_argument_group("running")
     running.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per core)")
     running.add_argument(
-        "--executor", metavar="WHERE", help='"serial", "processes", "dask", or the address of a dask scheduler'
+        "--executor",
+        metavar="WHERE",
+        help='"serial", "processes", "dask", or the address of a dask scheduler (default: processes)',
     )
-    running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
-    running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
+    running.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="seconds for one case, which then counts as failed (default: no limit)",
+    )
+    running.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep finished cases here (default: beside the first output file)"
+    )
     running.add_argument("--no-progress", action="store_true", help="no progress bar")
 
 
@@ -94,7 +109,11 @@ def add_measuring(group: Any) -> None:
     )
     group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
-    group.add_argument("--metrics", help='such as dice,hd95,nsd@2, or "all"')
+    group.add_argument(
+        "--metrics", metavar="KEYS",
+        help=f'such as dice,hd95,nsd@2, or "all"; `segauge explain KEY` says what each is '
+        f"(default: {','.join(DEFAULT_METRICS)}, and lesion matching)",
+    )  # fmt: skip
     group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
     group.add_argument(
         "--surface",
@@ -104,16 +123,23 @@ def add_measuring(group: Any) -> None:
         "voxels' own faces (voxel), or where the neighbourhood says that the boundary passes (subvoxel)",
     )
     group.add_argument(
-        "--hd", default="directed", choices=("directed", "pooled"), help="percentiles of distances (default: directed)"
+        "--hd",
+        default="directed",
+        choices=("directed", "pooled"),
+        help="percentiles: the larger of the two directions, or of both surfaces together (default: directed)",
     )
     group.add_argument(
         "--convention",
         choices=("segauge", *CONVENTIONS),
         help="measure surfaces as this tool does (see `segauge explain hd95`)",
     )
-    group.add_argument("--no-detection", action="store_true", help="do not match lesions")
+    group.add_argument("--no-detection", action="store_true", help="do not match lesions (connected components)")
     group.add_argument(
-        "--detection-iou", type=float, default=0.1, metavar="IOU", help="from which a lesion is found (default: 0.1)"
+        "--detection-iou",
+        type=float,
+        default=0.1,
+        metavar="IOU",
+        help="overlap from which a lesion counts as found (default: 0.1)",
     )
     group.add_argument(
         "--segment-number", type=int, default=1, metavar="N", help="segment of DICOM-SEG files (default: 1)"
@@ -130,9 +156,14 @@ def add_reading(group: Any) -> None:
     group.add_argument(
         "--allow-nonuniform", action="store_true", help="fill contours also on tilted or unevenly spaced series"
     )
-    group.add_argument("--max-voxels", type=int, default=Limits().max_voxels, metavar="N", help="largest image")
+    group.add_argument(
+        "--max-voxels", type=int, default=Limits().max_voxels, metavar="N",
+        help=f"refuse larger images (default: {Limits().max_voxels})",
+    )  # fmt: skip
     group.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
-    group.add_argument("--resample", choices=("nearest",), help="for predictions on another grid")
+    group.add_argument(
+        "--resample", choices=("nearest",), help="put predictions on the grid of the ground truth (default: refused)"
+    )
     group.add_argument("--trust-array", action="store_true", help="compare voxel by voxel, whatever the headers say")
     group.add_argument(
         "--any-frame-of-reference", action="store_true", help="compare DICOM files of different frames of reference"
@@ -168,7 +199,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         label=args.label,
         segment_number=args.segment_number,
         confidence=args.confidence,
-        n_resamples=args.resamples,
+        n_resamples=args.n_resamples,
         seed=args.seed,
         structures=_structures(pairing, args),
         metrics=_with_curve(_metrics(args.metrics), args),

@@ -27,12 +27,18 @@ def add_parser(subparsers: Any) -> None:
         "groups",
         description="Groups are the values of one metadata column, or bins of a numeric one. Everything is corrected "
         "for the number of groups. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
+        examples=(
+            "segauge groups scores.csv --metadata patients.csv --by sex",
+            "segauge groups a.json --metadata patients.csv --by age --edges 40,65",
+        ),
     )
     add_source_arguments(parser)
     add_choice_arguments(parser)
     parser.add_argument("--by", required=True, metavar="COLUMN", help="metadata column that makes the groups")
-    parser.add_argument("--edges", help="edges of bins for a numeric column: 18,40,65")
-    parser.add_argument("--minimum", type=int, default=5, help="smaller groups are named, not estimated (default: 5)")
+    parser.add_argument("--edges", metavar="VALUES", help="edges of bins for a numeric column: 18,40,65")
+    parser.add_argument(
+        "--minimum", type=int, default=5, metavar="N", help="smaller groups are named, not estimated (default: 5)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
 
@@ -81,7 +87,7 @@ def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argpars
         labels,
         bounds=matrix.scale.bounds,
         higher_is_better=matrix.scale.higher_is_better,
-        level=args.level,
+        level=args.confidence,
         minimum=args.minimum,
         cluster=matrix.clusters,
         n_resamples=args.n_resamples,

@@ -17,11 +17,19 @@ def add_parser(subparsers: Any) -> None:
         description="Reads Touchstone folders, challengeR and Rankings Reloaded CSV, nnU-Net summary.json, MONAI "
         "*_raw.csv, panoptica tables, segauge and segbench JSON, and plain CSV or Parquet tables. Problems are refused "
         "unless a repair is chosen. Exit codes: 0 fine, 1 refused, 2 usage.",
+        examples=(
+            "segauge import summary.json -o scores.json",
+            "segauge import a.csv b.csv --cases common --to long -o all.csv",
+        ),
     )
     add_source_arguments(parser)
-    parser.add_argument("--metric", help="name of the metric where the file does not say; the metric to write")
+    parser.add_argument(
+        "--metric", metavar="KEY", help="name of the metric where the file does not say; the metric to write"
+    )
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the scores here")
-    parser.add_argument("--to", default="json", choices=("json", "long", "wide", "challenger"), help="format to write")
+    parser.add_argument(
+        "--to", default="json", choices=("json", "long", "wide", "challenger"), help="format to write (default: json)"
+    )
     parser.set_defaults(run=run)
 
 

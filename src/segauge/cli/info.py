@@ -20,9 +20,14 @@ def add_parser(subparsers: Any) -> None:
         "info",
         description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions. "
         "Exit codes: 0 fine, 1 the file cannot be read, 2 usage, 3 some of several files cannot be read.",
+        examples=("segauge info segmentation.nii.gz", "segauge info rtstruct.dcm --reference ct_series"),
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of masks, or a DICOM series")
-    parser.add_argument("--reference", metavar="PATH", help="images or ground truth that give RTSTRUCT its grid")
+    parser.add_argument(
+        "--reference",
+        metavar="PATH",
+        help="images or ground truth that give RTSTRUCT its grid (default: the series beside it)",
+    )
     parser.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
     parser.add_argument("--allow-nonuniform", action="store_true", help="tilted or unevenly spaced DICOM series, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object per file")

@@ -16,7 +16,7 @@ from segauge.cli.sources import (
     read_sources,
 )
 from segauge.io.tables import ImportedScores
-from segauge.stats import SCHEMES, Ranking, rank, rank_tasks
+from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 
@@ -26,12 +26,18 @@ def add_parser(subparsers: Any) -> None:
         "rank",
         description="Rank models from the result files people already have. Several structures are ranked one by one "
         "and over all. Exit codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
+        examples=("segauge rank A=a.json B=b.json", "segauge rank scores.csv --metric dice --structure liver --pairs"),
     )
     add_source_arguments(parser)
     add_choice_arguments(parser)
-    parser.add_argument("--scheme", default="mean", choices=tuple(SCHEMES), help="scheme of the order (default: mean)")
-    parser.add_argument("--ci", default="auto", help="interval method of the means (default: auto)")
-    parser.add_argument("--margin", type=float, help="differences within it do not matter in practice")
+    parser.add_argument(
+        "--scheme", default="mean", choices=tuple(SCHEMES),
+        help="what the order is by; ranks by the others are told, too (default: mean)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ci", default="auto", choices=("auto", *METHODS), help="interval method of the means (default: auto)"
+    )
+    parser.add_argument("--margin", type=float, metavar="VALUE", help="differences within it do not matter in practice")
     parser.add_argument("--pairs", action="store_true", help="print all pairs, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
@@ -44,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
     metric = chosen_metric(known.metrics, args.metric)
     structures = [args.structure] if args.structure else list(known.structures)
     matrices = {structure: matrix_of(imported, structure, metric, args) for structure in structures}
-    options = {key: getattr(args, key) for key in ("scheme", "ci", "level", "margin", "n_resamples", "seed")}
+    options = {key: getattr(args, key) for key in ("scheme", "ci", "margin", "n_resamples", "seed")}
+    options["level"] = args.confidence
     several = len(matrices) > 1 and not any(matrix.has_failures_without_value for matrix in matrices.values())
     document: dict[str, Any]
     if several:

@@ -6,8 +6,9 @@ import re
 
 #: Parameters that are flags of the commands; others stay as they are.
 _FLAGS = (
-    "allow_nonuniform", "any_frame_of_reference", "frame", "label", "max_voxels", "metrics", "nan", "reference",
-    "resample", "segment_number", "spacing", "threshold", "trust_array",
+    "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "duplicates", "empty", "failed", "frame", "key",
+    "label", "max_voxels", "metrics", "nan", "out_of_range", "penalty", "reference", "resample", "segment_number",
+    "spacing", "threshold", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
 _ALL = ('structures="all"', "--structures all")

@@ -33,8 +33,12 @@ def add_parser(subparsers: Any) -> None:
         description='Judges a claim such as "MedNeXt > STU-Net-B on liver dice", "A >= B by 0.01 on average nsd", '
         '"A = B by 0.02 on kidney dice" or "A > all on liver dice". With --reviewer, from published mean, SD and n. '
         "Exit codes: 0 the claim is supported, 1 error, 2 usage, 6 it is not shown, 7 it is refuted.",
+        examples=(
+            'segbench claim "MedNeXt > STU-Net-B on liver dice" scores.csv',
+            'segbench claim "A > B on liver dice" --reviewer --mean 0.95 0.94 --sd 0.03 0.04 --n 100',
+        ),
     )
-    parser.add_argument("claim", help="the claim, in quotes")
+    parser.add_argument("claim", metavar="CLAIM", help="the claim, in quotes")
     parser.add_argument("results", nargs="?", metavar="RESULTS", help="per-case scores (not with --reviewer)")
     add_reading_arguments(parser)
     add_rule_arguments(parser)
@@ -43,7 +47,7 @@ def add_parser(subparsers: Any) -> None:
     review.add_argument("--mean", type=float, nargs=2, metavar=("A", "B"), help="published means, in the claim's order")
     review.add_argument("--sd", type=float, nargs=2, metavar=("A", "B"), help="published standard deviations")
     review.add_argument("--n", type=int, nargs="+", metavar="N", help="number of cases (two for separate test sets)")
-    review.add_argument("--correlation", type=float, help="of the two models' scores, where known")
+    review.add_argument("--correlation", type=float, metavar="R", help="of the two models' scores, where known")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
 

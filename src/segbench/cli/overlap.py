@@ -23,6 +23,7 @@ def add_parser(subparsers: Any) -> None:
         description="Find near-duplicate images: resampled, cropped or rescaled copies, and often other scans of the "
         "same patient in the same pose. Mirrored, turned and stretched copies are not found. A and B are folders of "
         "NIfTI images, or datasets: kits23, kits23=data/kits23. Exit codes: 0 none, 1 error, 2 usage, 3 some found.",
+        examples=("segbench overlap data/ours/images kits23=data/kits23 --json shared.json",),
     )
     parser.add_argument("left", metavar="A", help="a folder of images, a dataset, or dataset=folder")
     parser.add_argument("right", metavar="B", help="the other one")

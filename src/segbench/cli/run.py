@@ -35,14 +35,23 @@ def add_parser(subparsers: Any) -> None:
             help=help_,
             description=f"{help_[0].upper()}{help_[1:]}. What was done before a stop is kept: the same command goes on "
             "with it. Exit codes: 0 fine, 1 error, 2 usage, 3 some model failed on some case.",
+            examples=(f"segbench {name} --config configs/phantom.yaml{' --render site' * (name == 'run')}",),
         )
         parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
-        parser.add_argument("--n-cases", type=int, metavar="N", help="so many cases instead of the config's")
-        parser.add_argument("--executor", help="where predictions are made: serial, processes, dask, modal, an address")
-        parser.add_argument("--jobs", type=int, metavar="N", help="so many at a time")
-        parser.add_argument("--device", help="cpu, cuda, cuda:1 or auto")
+        parser.add_argument("--n-cases", type=int, metavar="N", help="so many cases instead of what the config says")
+        parser.add_argument(
+            "--executor", metavar="WHERE",
+            help="where predictions are made, instead of what the config says: serial, processes, dask, modal, or the "
+            "address of a dask scheduler",
+        )  # fmt: skip
+        parser.add_argument("--jobs", type=int, metavar="N", help="so many at a time, instead of what the config says")
+        parser.add_argument(
+            "--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto, instead of what the config says"
+        )
         if name in ("run", "score"):
-            parser.add_argument("--results", type=Path, metavar="FILE", help="where the record goes")
+            parser.add_argument(
+                "--results", type=Path, metavar="FILE", help="where the record goes, instead of where the config says"
+            )
             parser.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
             parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
             parser.add_argument("--resume", action="store_true", help="go on with a stopped run (which is the default)")
