@@ -7,7 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_choice_arguments, add_source_arguments, console, policy_of, read_sources, scale_for
+from segauge.cli.sources import (
+    add_choice_arguments,
+    add_source_arguments,
+    console,
+    one_line,
+    policy_of,
+    read_sources,
+    scale_for,
+)
+from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.tables import ImportedScores
 from segauge.scores import ScoreTable
@@ -103,17 +112,14 @@ def _margin(text: str) -> tuple[str, float]:
 
 
 def _print(found: Difference) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     out = console()
-    table = Table(title="after - before", title_justify="left")
-    for name in ("structure", "metric", "n", "before", "after", f"change [{100 * found.level:g} %]", "p", "verdict"):
-        table.add_column(name, justify="right" if name in ("n", "before", "after", "p") else "left")
-    table.add_column("new failures")
-    for change in found.changes:
-        table.add_row(*(escape(cell) for cell in _row(change)))
-    out.print(table)
+    head = [
+        "structure", "metric", "verdict", f"change [{100 * found.level:g} %]", "p", "n", "before", "after",
+        "new failures",
+    ]  # fmt: skip
+    right = ("p", "n", "before", "after")
+    rows = [head, *map(_row, found.changes)]
+    print_table(out, "after - before", rows, keys=3, right=right, text=("new failures",))
     for note in found.notes:
         out.print(f"note: {note}", markup=False)
     worse = found.regressions
@@ -124,13 +130,13 @@ def _row(change: Change) -> list[str]:
     interval = "" if change.ci_low is None else f" [{change.ci_low:+.4f}, {change.ci_high:+.4f}]"
     failures = ", ".join(change.new_failures[:4]) + (" ..." if len(change.new_failures) > 4 else "")
     return [
-        change.structure,
+        one_line(change.structure),
         change.metric,
+        change.verdict,
+        f"{change.delta:+.4f}{interval}",
+        "" if change.p_value is None else f"{change.p_value:.3g}",
         str(change.n),
         f"{change.before:.4f}",
         f"{change.after:.4f}",
-        f"{change.delta:+.4f}{interval}",
-        "" if change.p_value is None else f"{change.p_value:.3g}",
-        change.verdict,
-        f"{len(change.new_failures)}: {failures}" if change.new_failures else "",
+        one_line(f"{len(change.new_failures)}: {failures}") if change.new_failures else "",
     ]

@@ -14,8 +14,10 @@ from segauge.cli.sources import (
     console,
     matrix_of,
     metadata_of,
+    one_line,
     read_sources,
 )
+from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.tables.metadata import metadata_column
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
@@ -101,22 +103,16 @@ def _interval(gap: Gap) -> str:
 
 
 def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     out = console()
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column("model")
-    names = [group.name for group in next(iter(reports.values())).groups]
-    for name in (*names, "worst group", "largest gap"):
-        table.add_column(escape(name))
+    names = [one_line(group.name) for group in next(iter(reports.values())).groups]
+    rows = [["model", *names, "worst group", "largest gap"]]
     for model, report in reports.items():
         cells = [f"{g.estimate} n={g.n}" if g.estimate else f"too few, n={g.n}" for g in report.groups]
         gap = max(report.gaps, key=lambda gap: abs(gap.delta), default=None)
         words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.delta:+.3f} {_interval(gap)}"
         bound = "" if report.worst_bound is None else f"{report.worst}, bound {report.worst_bound:.3f}"
-        table.add_row(*(escape(cell) for cell in (model, *cells, bound, words)))
-    out.print(table)
+        rows.append([one_line(cell) for cell in (model, *cells, bound, words)])
+    print_table(out, one_line(title), rows)
     first = next(iter(reports.values()))
     if first.unlabelled:
         out.print(f"{first.unlabelled} cases have no group", markup=False)

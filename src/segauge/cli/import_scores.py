@@ -6,7 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_source_arguments, console, read_sources
+from segauge.cli.sources import add_source_arguments, console, one_line, read_sources
+from segauge.cli.tables import print_table
 from segauge.io.tables import write_scores
 
 
@@ -35,21 +36,17 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, audit, print, and write."""
-    from rich.markup import escape
-    from rich.table import Table
-
     imported = read_sources(args.sources, args)
     out = console()
-    table = Table(title=f"read as {', '.join(imported.formats)}", title_justify="left")
-    for name in ("model", "cases", "structures", "metrics", "scores", "failed", "absent"):
-        table.add_column(name, justify="left" if name in ("model", "metrics") else "right")
+    rows = [["model", "cases", "structures", "metrics", "scores", "failed", "absent"]]
     for model, scores in imported.tables.items():
         states = [state for row in scores.status for state in row]
         failed, absent = sum(s.is_failure for s in states), sum(s == "absent" for s in states)
         numbers = int((scores.values == scores.values).sum())
         cells = (len(scores.cases), len(scores.structures), ", ".join(scores.metrics), numbers, failed, absent)
-        table.add_row(escape(model), *(escape(str(cell)) for cell in cells))
-    out.print(table)
+        rows.append([one_line(model), *(one_line(str(cell)) for cell in cells)])
+    right = ("cases", "structures", "scores", "failed", "absent")
+    print_table(out, f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
     out.print(f"audit: {imported.audit}", markup=False)
     if args.output is not None:
         metric = args.metric if args.to in ("wide", "challenger") else None

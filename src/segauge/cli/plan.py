@@ -11,8 +11,10 @@ from segauge.cli.sources import (
     chosen_metric,
     console,
     matrix_of,
+    one_line,
     read_sources,
 )
+from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.stats import (
     cases_for_half_width,
@@ -72,25 +74,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_scores(args: argparse.Namespace) -> int:
-    from rich.markup import escape
-    from rich.table import Table
-
     imported = read_sources(args.sources, args)
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     out = console()
     for structure in [args.structure] if args.structure else known.structures:
         matrix = matrix_of(imported, structure, metric, args)
-        table = Table(title=f"{escape(structure)} {escape(metric)}: neighbours in the order of the means")
-        for name in ("pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"):
-            table.add_column(name, justify="left" if name == "pair" else "right")
+        head = ["pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"]
+        rows = [head]
         for pair in plan_pairs(matrix, difference=args.difference, power=args.power, level=args.confidence):
-            table.add_row(
-                escape(f"{pair.a} - {pair.b}"), str(pair.n), f"{pair.difference:+.4f}", f"{pair.power:.2f}",
+            cells = (
+                one_line(f"{pair.a} - {pair.b}"), str(pair.n), f"{pair.difference:+.4f}", f"{pair.power:.2f}",
                 "" if pair.detectable is None else f"{pair.detectable:.4f}", _count(pair.cases_needed),
                 _count(pair.more_cases),
             )  # fmt: skip
-        out.print(table)
+            rows.append(list(cells))
+        title = f"{one_line(structure)} {one_line(metric)}: neighbours in the order of the means"
+        print_table(out, title, rows, right=head[1:])
     return 0
 
 

@@ -13,8 +13,10 @@ from segauge.cli.sources import (
     chosen_metric,
     console,
     matrix_of,
+    one_line,
     read_sources,
 )
+from segauge.cli.tables import print_table
 from segauge.io.tables import ImportedScores
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 from segauge.stats.matrix import RANKED_WITHIN_CASES
@@ -77,7 +79,8 @@ def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Nam
 def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
     """Print a ranking as a table, with what has to be said about it."""
     out = console()
-    out.print(_table(ranking))
+    right = ("place", "n", "failed", "ranks", "wins again")
+    print_table(out, f"{ranking.title}, {ranking.n_cases} cases", _cells(ranking), keys=2, right=right)
     for line in _remarks(ranking):
         out.print(line, markup=False)
     if pairs:
@@ -86,24 +89,15 @@ def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
     out.print()
 
 
-def _table(ranking: Ranking) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=f"{escape(ranking.title)}, {ranking.n_cases} cases", title_justify="left")
+def _cells(ranking: Ranking) -> list[list[str]]:
     score = "mean rank" if RANKED_WITHIN_CASES in ranking.notes else "mean"
-    for name, side in (("place", "right"), ("model", "left"), (f"{score} [{100 * ranking.level:g} %]", "left")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for name in ("n", "failed", "ranks", "wins again"):
-        table.add_column(name, justify="right")
+    rows = [["place", "model", f"{score} [{100 * ranking.level:g} %]", "n", "failed", "ranks", "wins again"]]
     for model in ranking.models:
         failed = f"{100 * model.failure_share:.0f} %" if model.failure_share else ""
         ranks = f"{model.rank_low}-{model.rank_high}" if model.rank_low < model.rank_high else f"{model.rank_low}"
-        table.add_row(
-            str(model.place), escape(model.name), escape(str(model.score)), str(model.score.n), failed, ranks,
-            f"{model.win_probability:.2f}",
-        )  # fmt: skip
-    return table
+        score, wins = str(model.score), f"{model.win_probability:.2f}"
+        rows.append([str(model.place), one_line(model.name), score, str(model.score.n), failed, ranks, wins])
+    return rows
 
 
 def _remarks(ranking: Ranking) -> list[str]:

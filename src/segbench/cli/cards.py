@@ -8,7 +8,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, ModelCard, dataset_cards, exposure, known_lineage, model_cards
-from segbench.cli.printing import console, one_line, table
+from segbench.cli.printing import console, one_line, print_table
 from segbench.registry import DATASETS, MODELS, offers
 from segbench.suggestions import unknown
 
@@ -38,19 +38,17 @@ def add_parser(subparsers: Any) -> None:
 
 def run_list(args: argparse.Namespace) -> int:
     """Print plug-ins and cards."""
-    from rich.markup import escape
-
     out = console()
-    shown = table(f"{args.what} that can be used", "name in a config", "from")
+    rows = [["name in a config", "from"]]
     for offer in offers(DATASETS if args.what == "datasets" else MODELS).values():
-        shown.add_row(escape(offer.name), escape(f"{offer.package} ({offer.entry.value})"))
-    out.print(shown)
-    cards = table(f"cards of {args.what}", "name", "title or version", "licence")
+        rows.append([one_line(offer.name), one_line(f"{offer.package} ({offer.entry.value})")])
+    print_table(out, f"{args.what} that can be used", rows)
+    cards = [["name", "title" if args.what == "datasets" else "version", "licence"]]
     found: tuple[DatasetCard | ModelCard, ...] = dataset_cards() if args.what == "datasets" else model_cards()
     for card in found:
         second = card.title if isinstance(card, DatasetCard) else card.version
-        cards.add_row(*(escape(one_line(text)) for text in (card.name, second, card.licence)))
-    out.print(cards)
+        cards.append([one_line(text) for text in (card.name, second, card.licence)])
+    print_table(out, f"cards of {args.what}", cards, text=("title", "licence"))
     return 0
 
 

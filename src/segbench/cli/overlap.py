@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, table
+from segbench.cli.printing import console, one_line, print_table
 from segbench.overlap import find_overlap, images_of
 
 #: Exit code where the datasets share images.
@@ -34,18 +34,16 @@ def add_parser(subparsers: Any) -> None:
 
 def run_overlap(args: argparse.Namespace) -> int:
     """Print the pairs."""
-    from rich.markup import escape
-
     left, right = (dict(list(images_of(what).items())[: args.n_cases]) for what in (args.left, args.right))
     found = find_overlap(left, right, _report)
     out = console()
     if found.pairs:
-        shown = table("images that show the same scan", args.left, args.right, "places", "share", "offset in mm")
+        rows = [[args.left, args.right, "places", "share", "offset in mm"]]
         for pair in found.pairs:
             offset = ", ".join(f"{value:+.1f}" for value in pair.likeness.offset_mm)
-            names = (escape(one_line(pair.left)), escape(one_line(pair.right)))
-            shown.add_row(*names, str(pair.likeness.votes), f"{pair.likeness.share:.2f}", offset)
-        out.print(shown)
+            votes, share = str(pair.likeness.votes), f"{pair.likeness.share:.2f}"
+            rows.append([one_line(pair.left), one_line(pair.right), votes, share, offset])
+        print_table(out, "images that show the same scan", rows, keys=2)
     compared = f"{found.n_left} and {found.n_right} images compared: {len(found.pairs)} pairs show the same scan."
     out.print(compared, markup=False)
     for name, reason in found.unusable.items():

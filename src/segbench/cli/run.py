@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, print_boards, table
+from segbench.cli.printing import console, one_line, print_boards, print_table
 from segbench.cli.results import render_pages
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import leaderboard_of
@@ -117,26 +117,22 @@ def _progress() -> Progress:
 
 
 def _print_plan(plan: Plan) -> None:
-    from rich.markup import escape
-
     out = console()
-    shown = table(
-        f"{plan.dataset.title}: {len(plan.case_ids)} cases, {len(plan.models)} models, {', '.join(plan.structures)}",
-        "model", "version", "structures", "ranked", "has seen the dataset", "on", "time",
-    )  # fmt: skip
+    title = f"{plan.dataset.title}: {len(plan.case_ids)} cases, {len(plan.models)} models, {', '.join(plan.structures)}"
+    rows = [["model", "ranked", "has seen the dataset", "version", "structures", "on", "time"]]
     for model in plan.models:
         seconds = None if model.seconds_per_case is None else model.seconds_per_case * len(plan.case_ids)
         cells = (
             model.name,
-            model.card.version or "unknown",
-            f"{len(model.structures)} of {len(plan.structures)}",
             "yes" if model.ranked else "no",
             f"{model.exposure.level.value}: {model.exposure.reason}",
+            model.card.version or "unknown",
+            f"{len(model.structures)} of {len(plan.structures)}",
             "GPU" if model.needs_gpu else "CPU",
-            _duration(seconds),
+            "?" if seconds is None else _duration(seconds),
         )
-        shown.add_row(*(escape(one_line(cell)) for cell in cells))
-    out.print(shown)
+        rows.append([one_line(cell) for cell in cells])
+    print_table(out, one_line(title), rows, text=("has seen the dataset",))
     silent = [f"{model.name}: {model.exposure.caveat}" for model in plan.models if model.exposure.caveat]
     for line in (*map(str, plan.exclusions), *silent, *plan.notes):
         out.print(one_line(line), markup=False)
