@@ -69,7 +69,7 @@ class RunConfig:
         margin: per metric the difference that does not matter in practice.
         exposure_policy: who is ranked, a key of `EXPOSURE_POLICIES`.
         failed: what a failed case counts as for a distance, which has no worst value: "last" (behind all others, the
-            default), the "diagonal" of its image, a "penalty", or "exclude" (left out, as segauge 0.2 did).
+            default), the "diagonal" of its image, a "penalty", or "exclude" (left out and counted).
         penalty: of a failed case in mm, where `failed` is "penalty".
         spot_check_dice: a model whose mean Dice on a structure is below this is marked as suspect, with a diagnosis.
         title, preview, preview_label: what the page says about the run.
