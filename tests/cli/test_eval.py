@@ -130,7 +130,17 @@ def test_structures_with_names_of_the_users_choice(folders, capsys):
     rows = json.loads(out.read_text())["per_case"]
     assert {row["structure"]: row["dice"] for row in rows if row["case_id"] == "000"} == {"whole": 1.0, "part": 0.0}
     assert run(folders, "--structures", "whole=1,2") == 1
-    assert "NAME=LABEL,NAME=LABEL+LABEL for all of them, got '2'" in capsys.readouterr().err
+    assert "NAME=LABEL,NAME=LABEL+LABEL for all structures, got '2'" in capsys.readouterr().err
+
+
+def test_predictions_with_labels_of_their_own(folders):
+    for path in (folders / "pred").iterdir():
+        save(path, 5 * box(shift=1))
+    where = folders / "named.json"
+    options = ("--structures", "organ=1", "--pred-structures", "organ=5", "--metrics", "dice", "--json", str(where))
+    assert run(folders, *options) == 0
+    assert json.loads(where.read_text())["summary"]["dice"]["value"] > 0.5
+    assert run(folders, "--structures", "organ=1", "--pred-structures", "organ") == 1
 
 
 def test_names_of_a_dataset(folders, capsys):
@@ -169,6 +179,7 @@ def test_names_that_would_move_the_cursor(folders, capsys):
         ('pass nan="background" to count', "pass --nan background to count"),
         ("resample='nearest' if, or trust_array=True to", "--resample nearest if, or --trust-array to"),
         ('structures="all" measures each.', "--structures all measures each."),
+        ("structures={'A': 1} and pred_structures={'A': 2}.", "--structures A=1 and --pred-structures A=2."),
         ("Pass frame= (from 0)", "Pass --frame (from 0)"),
         ("Say structures={'liver': 1}; a frame of x=3", "Say --structures liver=1; a frame of x=3"),
     ],

@@ -107,6 +107,11 @@ def add_measuring(group: Any) -> None:
         metavar="WHAT",
         help='labels (1,2,3), names, NAME=LABEL (kidneys=1+2,tumor=3), "all", a dataset.json or a YAML file',
     )
+    group.add_argument(
+        "--pred-structures",
+        metavar="WHAT",
+        help="the same structures where predictions number or name them otherwise: kidneys=7+8,tumor=Tumor",
+    )
     group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
     group.add_argument(
@@ -202,6 +207,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         n_resamples=args.n_resamples,
         seed=args.seed,
         structures=_structures(pairing, args),
+        pred_structures=None if args.pred_structures is None else named_structures(_parts(args.pred_structures)),
         metrics=_with_curve(_metrics(args.metrics), args),
         surface=args.surface,
         hd=args.hd,
@@ -260,7 +266,7 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
         return declared
     if args.structures == "all" or args.structures.lower().endswith((".json", ".yaml", ".yml")):
         return args.structures
-    wanted = [part.strip() for part in args.structures.split(",") if part.strip()]
+    wanted = _parts(args.structures)
     if any("=" in part for part in wanted):
         return named_structures(wanted)
     if not isinstance(declared, Labeling):
@@ -274,13 +280,17 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
     return Labeling(chosen, declared.ignore)
 
 
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
     """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
     named: dict[str, tuple[int | str, ...]] = {}
     for part in wanted:
         name, sign, labels = part.rpartition("=")
         if not sign or not name or not labels:
-            raise InvalidInput(f"Expected --structures NAME=LABEL,NAME=LABEL+LABEL for all of them, got {part!r}.")
+            raise InvalidInput(f"Expected NAME=LABEL,NAME=LABEL+LABEL for all structures, got {part!r}.")
         named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
     return named
 

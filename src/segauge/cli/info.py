@@ -10,8 +10,9 @@ from typing import Any
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
 
-#: Labels that are listed one by one.
+#: Labels that are listed one by one; of more than that, which no label map has, only the first few.
 _SHOWN = 150
+_FIRST = 10
 
 
 def add_parser(subparsers: Any) -> None:
@@ -74,7 +75,8 @@ def _table(labels: list[dict[str, Any]]) -> list[str]:
     labels = [entry for entry in labels if entry not in empty]
     if not labels:
         return [f"  no foreground; {len(empty)} labels have a name"]
-    shown, more = labels[:_SHOWN], labels[_SHOWN:]
+    many = len(labels) > _SHOWN
+    shown, more = (labels[:_FIRST], labels[_FIRST:]) if many else (labels, [])
     rows = _rows(shown)
     if more:
         low, high = labels[0]["label"], labels[-1]["label"]

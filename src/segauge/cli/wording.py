@@ -12,7 +12,7 @@ _FLAGS = (
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
 _ALL = ('structures="all"', "--structures all")
-_STRUCTURES = re.compile(r"\bstructures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
+_STRUCTURES = re.compile(r"\b(pred_)?structures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
 
 def as_flags(message: str) -> str:
@@ -22,7 +22,10 @@ def as_flags(message: str) -> str:
         name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")
         return f"{name} {value}" if value and value != "True" else name
 
-    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message).replace(*_ALL))
+    def structures(match: re.Match[str]) -> str:
+        return f"--{'pred-' if match[1] else ''}structures {match[2]}={match[3]}{match[4] or ''}"
+
+    return _PARAMETER.sub(flag, _STRUCTURES.sub(structures, message).replace(*_ALL))
 
 
 def counted(number: int, noun: str) -> str:

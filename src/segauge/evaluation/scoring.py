@@ -135,6 +135,7 @@ class _Remarks:
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
     labels_together: bool = False
+    pred_labels_together: bool = False
 
 
 def score_case(job: CaseJob) -> Record:
@@ -253,6 +254,11 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
             'structures="all" measures each'
         )
+    elif options.spec.mode == "foreground" and len(pairs.pred["foreground"]) > 1:
+        remarks.pred_labels_together = True
+        names = [pred_reading.labels.names.get(label) or f"label {label}" for label in pairs.pred["foreground"]]
+        shown = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
+        remarks.notes.append(f"pred: {shown} were taken together, against one label of the ground truth")
     return pairs
 
 
@@ -281,6 +287,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
         "labels_together": remarks.labels_together,
+        "pred_labels_together": remarks.pred_labels_together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }

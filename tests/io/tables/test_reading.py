@@ -39,9 +39,7 @@ def test_touchstone_folders(tmp_path):
 
 def test_empty_cells_that_disagree_are_refused_or_repaired(tmp_path):
     folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c3,0.7,0.6", "c3,0.7,"))
-    with pytest.raises(
-        InvalidInput, match=r'1 cells are empty.*spleen of c3 for b.*empty="failed" .*empty="absent"'
-    ):
+    with pytest.raises(InvalidInput, match=r'1 cells are empty.*spleen of c3 for b.*empty="failed" .*empty="absent"'):
         read_scores(folder)
     failed = read_scores(folder, repairs=Repairs(empty="failed"))
     assert failed.tables["b"]["c3", "spleen", "dice"].status == Status.PREDICTION_MISSING
