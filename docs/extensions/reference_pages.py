@@ -88,7 +88,7 @@ def command_line_segauge() -> str:
 
 def command_line_segbench() -> str:
     """Return the help of `segbench` and of all its commands."""
-    return "\n\n".join(_help(["segbench", *path], parser) for path, parser in _parsers(segbench.cli.main, []) if path)
+    return "\n\n".join(_help(["segbench", *path], parser) for path, parser in _parsers(segbench.cli.main, ["--help"]) if path)
 
 
 class _Caught(BaseException):

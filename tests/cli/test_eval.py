@@ -92,6 +92,24 @@ def test_refused_geometry_leads_to_the_doctor(folders, capsys):
     assert "`segauge doctor`" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--json", "{}"], "is a folder; expected the name of a file to write"),
+        (["--report", "{}/r.html", "--images", "{}/nowhere"], "nowhere: cannot be listed"),
+        (["--spacing", "0"], "Expected --spacing MM or MM,MM,MM, each above 0, got '0'"),
+        (["--jobs", "0"], "at least 1, got 0"),
+        (["--detection-iou", "3"], "detection_iou: expected a number above 0 and up to 1, got 3.0"),
+        (["--structures", "9"], "--structures all measures those that are there"),
+    ],
+)
+def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, options, said):
+    assert run(folders, *(option.format(folders) for option in options)) == 1
+    told = capsys.readouterr()
+    assert said in told.err
+    assert "mean [" not in told.out
+
+
 def test_tool_errors_and_usage(folders, capsys):
     assert run(folders, "--label", 9) == 1
     assert "'label 9' occurs in none of the 3 ground truths" in capsys.readouterr().err

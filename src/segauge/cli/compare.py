@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +11,7 @@ from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.outputs import check_output, write_json
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
 from segauge.report.files import write_figures
@@ -52,6 +52,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure every model, compare, print and write."""
+    for place in (args.report, args.json):
+        if place is not None:
+            check_output(place)
     results = {}
     for name, path in _models(args.pred).items():
         pairing = find_pairs(path, args.gt, layout=args.layout)
@@ -64,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         print_ranking(ranking)
     if args.json is not None:
         document = {key: ranking.to_dict() for key, ranking in comparison.rankings.items()}
-        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, document)
     if args.report is not None:
         write_comparison(comparison, args.report, title=args.title)
     if args.figures is not None:

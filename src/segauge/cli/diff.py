@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
+from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
 from segauge.scores import ScoreTable
 from segauge.stats.regression import Change, Difference, difference
@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
     )
     _print(found)
     if args.json is not None:
-        args.json.write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, found.to_dict())
     return REGRESSION if found.regressions else 0
 
 

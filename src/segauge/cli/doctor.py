@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,6 +14,7 @@ from segauge.cli.wording import as_flags, counted
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.outputs import write_json
 
 
 def add_parser(subparsers: Any) -> None:
@@ -50,6 +50,6 @@ def run(args: argparse.Namespace) -> int:
         words += " (--notes prints them)" if found.is_healthy else ""
     out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)
     if args.json is not None:
-        args.json.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, found.to_dict())
     errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}
     return 4 if errors & {"grid", "orientation"} else 3 if errors else 0

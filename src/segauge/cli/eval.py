@@ -23,6 +23,7 @@ from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
 from segauge.io.layouts.pairs import Pairing, image_files
+from segauge.io.outputs import check_output
 from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
@@ -179,6 +180,9 @@ def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
     cases, warnings = cases_of(pairing, args)
+    images = images_of(args.images)
+    for path in _outputs(args):
+        check_output(path)
     try:
         result = evaluated(cases, pairing, args, _cache(args))
     except KeyboardInterrupt:
@@ -188,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
     print_result(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
     if args.report is not None:
-        result.to_html(args.report, cases=cases, images=images_of(args.images), title=args.title)
+        result.to_html(args.report, cases=cases, images=images, title=args.title)
     for path in _outputs(args):
         print(f"written: {path}")  # noqa: T201 - the command line speaks
     return exit_code(result, allow_missing=args.allow_missing)
@@ -222,7 +226,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         nan=args.nan,
         allow_nonuniform=args.allow_nonuniform,
         policy=replace(policy_of(args), missing="exclude" if args.allow_missing else "failed"),
-        jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
+        jobs=min(os.cpu_count() or 1, len(cases)) if args.jobs is None else args.jobs,
         executor=args.executor or "processes",
         timeout=args.timeout,
         cache=cache,
@@ -253,7 +257,9 @@ def _spacing(text: str | None) -> float | tuple[float, ...] | None:
     try:
         edges = tuple(float(part) for part in text.replace("x", ",").split(","))
     except ValueError:
-        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, got {text!r}.") from None
+        edges = ()
+    if not edges or any(not edge > 0 for edge in edges):
+        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, each above 0, got {text!r}.")
     return edges[0] if len(edges) == 1 else edges
 
 

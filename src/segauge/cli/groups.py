@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
+from segauge.io.outputs import write_json
 from segauge.io.tables.metadata import metadata_column
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         }
         _print(f"{structure} {metric} by {args.by}", reports, document[structure]["interaction"])
     if args.json is not None:
-        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, document)
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from segauge.cli.sources import (
     read_sources,
 )
 from segauge.cli.tables import print_table
+from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 from segauge.stats.matrix import RANKED_WITHIN_CASES
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         document = {"tasks": dict(zip(matrices, [ranking.to_dict() for ranking in rankings], strict=True))}
     _print(rankings, imported, args)
     if args.json is not None:
-        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, document)
     return 0
 
 

@@ -116,10 +116,10 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:
     names = ", ".join(map(repr, absent))
-    have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural)) or "none of those asked for"
-    return (
-        f"{names} occurs in none of the {n} ground truths, so there is nothing to measure it against. "
-        f"Those that occur: {have}. Check the labels, or leave it out of structures."
+    have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural))
+    advice = f"Those that occur: {have}. Check the labels, or leave it out of structures."
+    return f"{names} occurs in none of the {n} ground truths, so there is nothing to measure it against. " + (
+        advice if have else 'Check the labels with `segauge info`; structures="all" measures those that are there.'
     )
 
 

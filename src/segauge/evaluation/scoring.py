@@ -58,7 +58,8 @@ class ScoringOptions:
 
     def __post_init__(self) -> None:
         """Refuse what would fail in every case, once and before the first."""
-        DetectionRules(iou_threshold=self.detection_iou)
+        if not 0 < self.detection_iou <= 1:
+            raise InvalidInput(f"detection_iou: expected a number above 0 and up to 1, got {self.detection_iou!r}.")
         self.followed()
         for name, known in (
             ("hd", get_args(HdMode)),

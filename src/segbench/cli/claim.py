@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
+from segauge.io.outputs import write_json
 from segbench.analysis import (
     Assessment,
     Claim,
@@ -208,4 +208,4 @@ def review_values(claim: Claim, found: Review) -> dict[str, Any]:
 
 def _write(path: Path | None, values: dict[str, Any]) -> None:
     if path is not None:
-        path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(path, values)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
+from segauge.io.outputs import write_json
 from segbench.cli.printing import console, one_line, print_table
 from segbench.overlap import find_overlap, images_of
 
@@ -49,7 +49,7 @@ def run_overlap(args: argparse.Namespace) -> int:
     for name, reason in found.unusable.items():
         out.print(one_line(f"not compared: {name}: {reason}"), markup=False)
     if args.json is not None:
-        args.json.write_text(json.dumps(found.to_dict(), indent=1, sort_keys=True, allow_nan=False) + "\n", "utf-8")
+        write_json(args.json, found.to_dict())
     return SHARED if found.pairs else 0
 
 
