@@ -28,9 +28,9 @@ class _Formatter(argparse.HelpFormatter):
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are two lines: what is wrong and what was probably meant, and where the help is."""
 
-    def __init__(self, *args: Any, examples: Sequence[str] = (), **options: Any) -> None:
+    def __init__(self, *, examples: Sequence[str] = (), **options: Any) -> None:
         epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples) if examples else None
-        super().__init__(*args, epilog=epilog, formatter_class=_Formatter, **options)
+        super().__init__(**{"epilog": epilog, "formatter_class": _Formatter, **options})
         self._given: list[str] | None = None
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:

@@ -258,8 +258,8 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     elif options.spec.mode == "foreground" and len(pairs.pred["foreground"]) > 1:
         remarks.pred_labels_together = True
         names = [pred_reading.labels.names.get(label) or f"label {label}" for label in pairs.pred["foreground"]]
-        shown = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
-        remarks.notes.append(f"pred: {shown} were taken together, against one label of the ground truth")
+        listed = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
+        remarks.notes.append(f"pred: {listed} were taken together, against one label of the ground truth")
     return pairs
 
 

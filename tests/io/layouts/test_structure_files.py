@@ -36,8 +36,6 @@ def test_yaml(tmp_path):
     assert (dict(found.structures), found.ignore) == ({"liver": (1,)}, 7)
 
 
-#: Nine levels of nine references: fewer than a hundred of them, and hundreds of millions of values.
-LAUGHS = "a0: &a0 [1]\n" + "".join(f"a{i + 1}: &a{i + 1} [{', '.join([f'*a{i}'] * 9)}]\n" for i in range(9))
 BOMB = "a: &a [x, x]\n" + "".join(
     f"{b}: &{b} [*{a}, *{a}, *{a}, *{a}]\n" for a, b in zip("abcdefghij", "bcdefghijk", strict=True)
 )
@@ -53,9 +51,8 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("a: yes\n", "a label or a list of labels, got True"),
         ("- 1\n", "expected names and labels"),
         ("a: [", "not plain YAML"),
-        (BOMB, "a label or a list of labels"),
+        (BOMB, "refers to itself until it is too large"),
         (BOMB * 3, "refers to itself 120 times"),
-        (LAUGHS, "refers to itself until it is too large"),
         ("a: &a [*a]\n", "refers to itself until it is too large"),
         ("liver: 1\nspleen: 2\nliver: 3\n", "the key 'liver' stands twice"),
     ],
