@@ -118,7 +118,7 @@ def add_measuring(group: Any) -> None:
     group.add_argument(
         "--metrics", metavar="KEYS",
         help=f'such as dice,hd95,nsd@2, or "all"; `segauge explain KEY` says what each is '
-        f"(default: {','.join(DEFAULT_METRICS)}, and lesion matching)",
+        f"(default: {', '.join(DEFAULT_METRICS)}, and lesion matching)",
     )  # fmt: skip
     group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
     group.add_argument(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 from typing import Any
 
 from segauge.io.outputs import write_json
-from segbench.cli.printing import console, one_line, print_table
+from segbench.cli.printing import console, one_line, print_progress, print_table
 from segbench.overlap import find_overlap, images_of
 
 #: Exit code where the datasets share images.
@@ -35,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
 def run_overlap(args: argparse.Namespace) -> int:
     """Print the pairs."""
     left, right = (dict(list(images_of(what).items())[: args.n_cases]) for what in (args.left, args.right))
-    found = find_overlap(left, right, _report)
+    found = find_overlap(left, right, print_progress)
     out = console()
     if found.pairs:
         rows = [[args.left, args.right, "places", "share", "offset in mm"]]
@@ -51,7 +50,3 @@ def run_overlap(args: argparse.Namespace) -> int:
     if args.json is not None:
         write_json(args.json, found.to_dict())
     return SHARED if found.pairs else 0
-
-
-def _report(what: str, done: int, total: int) -> None:
-    print(one_line(f"[{done}/{total}] {what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
 
 from segauge.cli.sources import console, one_line
@@ -13,7 +15,18 @@ from segbench.site.chapters import curve_points
 #: More boards than this are printed only when asked for.
 MOST_BOARDS = 6
 
-__all__ = ["console", "one_line", "print_boards", "print_table"]
+__all__ = ["console", "one_line", "print_boards", "print_progress", "print_table"]
+
+
+def print_progress(what: str, done: int, total: int) -> None:
+    """Say on the error stream, where nobody reads results, what was done: over the last line on a terminal."""
+    words = one_line(f"[{done}/{total}] {what}" if total else what)
+    if not sys.stderr.isatty():
+        print(words, file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
+        return
+    ended = "\n" if done >= total else ""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"\r\x1b[K{words[:width]}", end=ended, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cli.printing import console, one_line, print_boards
+from segbench.cli.printing import console, one_line, print_boards, print_progress
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import make_leaderboard
 from segbench.records import RunRecord, load_record, save_record
@@ -166,9 +165,9 @@ def render_pages(
 ) -> None:
     """Make the pages of records; without `checks` they say that the statistics were just computed."""
     said = [_JUST_COMPUTED] * len(records) if checks is None else checks
-    front = render(records, folder, title=title, checks=said, files=files, progress=_progress)
+    front = render(records, folder, title=title, checks=said, files=files, progress=_page_progress)
     console().print(f"written: open {front}", markup=False)
 
 
-def _progress(what: str, done: int, total: int) -> None:
-    print(one_line(f"[{done}/{total}] page of {what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
+def _page_progress(what: str, done: int, total: int) -> None:
+    print_progress(f"page of {what}", done, total)

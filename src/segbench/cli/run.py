@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, print_boards, print_table
+from segbench.cli.printing import console, one_line, print_boards, print_progress, print_table
 from segbench.cli.results import render_pages
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import leaderboard_of
 from segbench.pipeline import fetch_cases, make_predictions, make_record, open_benchmark
 from segbench.planning import Plan
 from segbench.records import save_record
-from segbench.registry import Progress
 from segbench.site import RunFiles
 
 #: Exit code of a run in which some model failed on some case.
@@ -67,7 +65,7 @@ def run_plan(args: argparse.Namespace) -> int:
 def run_predict(args: argparse.Namespace) -> int:
     """Make the predictions."""
     benchmark = open_benchmark(_config(args))
-    made = make_predictions(benchmark, fetch_cases(benchmark, _progress()), _progress())
+    made = make_predictions(benchmark, fetch_cases(benchmark, print_progress), print_progress)
     failed = [one for one in made.predictions if one.failure]
     out = console()
     out.print(f"{len(made.predictions) - len(failed)} predictions, {len(failed)} failed", markup=False)
@@ -83,8 +81,8 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
         config = replace(config, results_path=args.results)
     benchmark = open_benchmark(config)
     _print_plan(benchmark.plan)
-    cases = fetch_cases(benchmark, _progress())
-    made = make_predictions(benchmark, cases, _progress(), only_cached=only_cached)
+    cases = fetch_cases(benchmark, print_progress)
+    made = make_predictions(benchmark, cases, print_progress, only_cached=only_cached)
     record = make_record(benchmark, cases, made)
     save_record(record, config.results_path)
     board = leaderboard_of(record)
@@ -104,16 +102,6 @@ def _config(args: argparse.Namespace) -> RunConfig:
     """Return the config with what the command line says instead."""
     given = {name: getattr(args, name) for name in ("n_cases", "executor", "jobs", "device")}
     return replace(read_config(args.config), **{name: value for name, value in given.items() if value is not None})
-
-
-def _progress() -> Progress:
-    """Return a reporter that writes a line per step on the error stream, where nobody reads results."""
-
-    def report(what: str, done: int, total: int) -> None:
-        share = f"[{done}/{total}] " if total else ""
-        print(one_line(f"{share}{what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
-
-    return report
 
 
 def _print_plan(plan: Plan) -> None:
