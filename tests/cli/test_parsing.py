@@ -100,3 +100,9 @@ def test_every_option_is_explained_and_every_command_has_an_example(program, com
         # LEVEL or N_RESAMPLES is no explanation of what --level or --n-resamples takes.
         if action.option_strings and action.nargs != 0 and action.choices is None:
             assert action.metavar, name
+
+
+@pytest.mark.parametrize("choices", ["'voxel', 'subvoxel'", "voxel, subvoxel"])
+def test_the_choices_are_understood_as_each_python_quotes_them(choices):
+    said = Parser(prog="it")._explained(f"argument --surface: invalid choice: 'voxl' (choose from {choices})")
+    assert said == "--surface cannot be 'voxl'; did you mean 'voxel'? There are voxel, subvoxel."
