@@ -10,7 +10,9 @@ import pytest
 from tests.badinputs.files import AFFINE, nifti_bytes
 
 from segauge.cli import main
-from segauge.cli.wording import as_flags
+from segauge.cli.wording import as_flags, policy_in_words
+from segauge.stats import MissingPolicy
+from segauge.stats.scales import scale_of
 
 
 def box(shift=0, label=1):
@@ -204,6 +206,14 @@ def test_names_that_would_move_the_cursor(folders, capsys):
 )
 def test_messages_speak_of_flags(said, shown):
     assert as_flags(said) == shown
+
+
+@pytest.mark.parametrize("failed", ["auto", "penalty", "last", "exclude"])
+@pytest.mark.parametrize("metric", ["dice", "hd95"])
+def test_every_policy_has_words(failed, metric):
+    policy = MissingPolicy(failed, penalty=100.0 if failed == "penalty" else None).for_scale(scale_of(metric))
+    assert "failed=" not in policy_in_words(str(policy))
+    assert policy_in_words("By median the winner is A.") == "By median the winner is A."
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 130, 200])

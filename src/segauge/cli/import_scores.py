@@ -8,6 +8,7 @@ from typing import Any
 
 from segauge.cli.sources import add_source_arguments, console, one_line, read_sources
 from segauge.cli.tables import print_table
+from segauge.cli.wording import as_flags
 from segauge.io.tables import write_scores
 
 
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         rows.append([one_line(model), *(one_line(str(cell)) for cell in cells)])
     right = ("cases", "structures", "scores", "failed", "absent")
     print_table(out, f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
-    out.print(f"audit: {imported.audit}", markup=False)
+    out.print(f"audit: {as_flags(str(imported.audit))}", markup=False)
     if args.output is not None:
         metric = args.metric if args.to in ("wide", "challenger") else None
         write_scores(imported.tables, args.output, format=args.to, metric=metric)

@@ -16,6 +16,7 @@ from segauge.cli.sources import (
     read_sources,
 )
 from segauge.cli.tables import print_table
+from segauge.cli.wording import as_flags, policy_in_words
 from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Namespace) -> None:
     out = console()
     for finding in imported.audit.findings:
-        out.print(f"note: {finding}", markup=False)
+        out.print(f"note: {as_flags(str(finding))}", markup=False)
     for ranking in rankings:
         print_ranking(ranking, pairs=args.pairs)
 
@@ -101,7 +102,7 @@ def _cells(ranking: Ranking) -> list[list[str]]:
 
 
 def _remarks(ranking: Ranking) -> list[str]:
-    lines = [ranking.rule, *ranking.notes]
+    lines = [ranking.rule, *map(policy_in_words, ranking.notes)]
     share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
     deciding = ranking.deciding_cases
     shown = ", ".join(deciding[:5]) + (" ..." if len(deciding) > 5 else "")

@@ -28,6 +28,26 @@ def as_flags(message: str) -> str:
     return _PARAMETER.sub(flag, _STRUCTURES.sub(structures, message).replace(*_ALL))
 
 
+_POLICY = re.compile(r"^failed=(\w+), absent=(\w+)(?:, missing=(\w+))?$")
+_FAILED = {
+    "worst": "a failed case counts as the worst value",
+    "penalty": "a failed case counts as the penalty",
+    "last": "a failed case has no value, and ranks behind all others",
+    "exclude": "failed cases are left out",
+}
+_ABSENT = {"exclude": "are left out", "perfect": "count as perfect"}
+
+
+def policy_in_words(note: str) -> str:
+    """Return the note "failed=worst, absent=exclude" in words; any other note as it is."""
+    found = _POLICY.match(note)
+    if found is None or found[1] not in _FAILED or found[2] not in _ABSENT:
+        return note
+    missing = "; cases without a prediction are left out" if found[3] == "exclude" else ""
+    words = f"{_FAILED[found[1]]}; cases without the structure {_ABSENT[found[2]]}{missing} (--failed, --absent)"
+    return f"{words[0].upper()}{words[1:]}"
+
+
 def counted(number: int, noun: str) -> str:
     """Return a number with its noun: "1 case", "3 cases"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
