@@ -15,6 +15,7 @@ from segauge.io.outputs import check_output, write_json
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
 from segauge.report.files import write_figures
+from segauge.report.requirements import check_report_extra
 
 
 def add_parser(subparsers: Any) -> None:
@@ -55,6 +56,8 @@ def run(args: argparse.Namespace) -> int:
     for place in (args.report, args.json):
         if place is not None:
             check_output(place)
+    if args.report is not None or args.figures is not None:
+        check_report_extra()
     results = {}
     for name, path in _models(args.pred).items():
         pairing = find_pairs(path, args.gt, layout=args.layout)

@@ -29,6 +29,7 @@ from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.metrics.conventions import CONVENTIONS
+from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 
 #: Help of `--layout`, wherever files are paired.
@@ -183,6 +184,8 @@ def run(args: argparse.Namespace) -> int:
     images = images_of(args.images)
     for path in _outputs(args):
         check_output(path)
+    if args.report is not None:
+        check_report_extra()
     try:
         result = evaluated(cases, pairing, args, _cache(args))
     except KeyboardInterrupt:

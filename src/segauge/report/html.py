@@ -23,6 +23,7 @@ from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
+from segauge.report.requirements import REPORT_NEEDS
 from segauge.report.summary import (
     Summary,
     count_text,
@@ -162,7 +163,7 @@ def _jinja() -> Any:
     try:
         import jinja2
     except ImportError as error:
-        raise MissingExtra("The HTML report needs jinja2, altair and vl-convert: install `segauge[report]`.") from error
+        raise MissingExtra(REPORT_NEEDS) from error
     return jinja2
 
 
