@@ -6,10 +6,8 @@ from importlib.util import find_spec
 
 from segauge.errors import MissingExtra
 
-REPORT_NEEDS = "The HTML report needs jinja2, altair and vl-convert: install `segauge[report]`."
-
 
 def check_report_extra() -> None:
     """Refuse a report that could not be written, before anything is measured for it; loads nothing."""
     if any(find_spec(name) is None for name in ("jinja2", "altair", "vl_convert")):
-        raise MissingExtra(REPORT_NEEDS)
+        raise MissingExtra("The HTML report needs jinja2, altair and vl-convert: install `segauge[report]`.")
