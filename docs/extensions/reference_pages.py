@@ -30,8 +30,8 @@ _NEEDS = {
     "centerline": "Centre lines",
 }
 _DIRECTIONS = {"higher": "higher is better", "lower": "lower is better", "none": "neither end is better"}
-#: As wide as help texts are printed, whatever the terminal of whoever builds the pages.
-_COLUMNS = "100"
+#: As wide as a block of the page, whatever the terminal of whoever builds the pages.
+_COLUMNS = "86"
 
 
 def metrics() -> str:
@@ -88,7 +88,9 @@ def command_line_segauge() -> str:
 
 def command_line_segbench() -> str:
     """Return the help of `segbench` and of all its commands."""
-    return "\n\n".join(_help(["segbench", *path], parser) for path, parser in _parsers(segbench.cli.main, []) if path)
+    return "\n\n".join(
+        _help(["segbench", *path], parser) for path, parser in _parsers(segbench.cli.main, ["--help"]) if path
+    )
 
 
 class _Caught(BaseException):

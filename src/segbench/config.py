@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import InvalidInput, MissingExtra
+from segauge.errors import InvalidInput
+from segauge.io.yaml_files import read_yaml
 from segbench.suggestions import unknown
 
 #: How cases are drawn where not all are taken: at random, in the order they are listed, or in proportion to groups.
@@ -24,10 +25,6 @@ EXPOSURE_POLICIES: dict[str, tuple[str, ...]] = {
 }
 
 DEFAULT_METRICS = ("dice", "hd95", "nsd", "assd")
-
-#: A config is short; anything longer, or with more references to itself, is not one.
-_MAX_BYTES = 1 << 20
-_MAX_ALIASES = 100
 
 
 @dataclass(frozen=True)
@@ -69,7 +66,7 @@ class RunConfig:
         margin: per metric the difference that does not matter in practice.
         exposure_policy: who is ranked, a key of `EXPOSURE_POLICIES`.
         failed: what a failed case counts as for a distance, which has no worst value: "last" (behind all others, the
-            default), the "diagonal" of its image, a "penalty", or "exclude" (left out, as segauge 0.2 did).
+            default), the "diagonal" of its image, a "penalty", or "exclude" (left out and counted).
         penalty: of a failed case in mm, where `failed` is "penalty".
         spot_check_dice: a model whose mean Dice on a structure is below this is marked as suspect, with a diagnosis.
         title, preview, preview_label: what the page says about the run.
@@ -153,39 +150,7 @@ _NOT_IN_RECORDS = ("dataset", "models", "cache_dir", "results_path", "jobs", "ex
 
 def read_config(path: str | os.PathLike[str]) -> RunConfig:
     """Read a config from YAML (or JSON, which is YAML)."""
-    place = Path(path)
-    if not place.is_file():
-        raise InvalidInput(f"{place}: there is no such file.")
-    if place.stat().st_size > _MAX_BYTES:
-        raise InvalidInput(f"{place.name}: {place.stat().st_size} bytes are too many for a config.")
-    return RunConfig.from_dict(_load_yaml(place.read_text(encoding="utf-8-sig"), place.name), source=place.name)
-
-
-def _load_yaml(text: str, source: str) -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra("Configs are YAML: install it with `pip install 'segauge[bench]'`.") from error
-
-    class Loader(yaml.SafeLoader):  # type: ignore[misc]
-        """Plain values only, and no key twice: YAML would take the last one without a word."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [
-                self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"
-            ]
-            twice = [key for key in keys if isinstance(key, (str, int)) and keys.count(key) > 1]
-            if twice:
-                raise InvalidInput(f"{source}: the key {twice[0]!r} stands twice, line {node.start_mark.line + 1} on.")
-            return super().construct_mapping(node, deep)
-
-    try:
-        aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
-        if aliases > _MAX_ALIASES:
-            raise InvalidInput(f"{source}: refers to itself {aliases} times; write it out.")
-        return yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader that is stricter
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{source}: is not YAML: {' '.join(str(error).split())}") from error
+    return RunConfig.from_dict(read_yaml(path, "a config"), source=Path(path).name)
 
 
 @dataclass(frozen=True)

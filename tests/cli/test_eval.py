@@ -12,7 +12,9 @@ from tests.badinputs.files import AFFINE, nifti_bytes
 
 from segauge import noise_floor
 from segauge.cli import main
-from segauge.cli.wording import as_flags
+from segauge.cli.wording import as_flags, policy_in_words
+from segauge.stats import MissingPolicy
+from segauge.stats.scales import scale_of
 
 
 def box(shift=0, label=1):
@@ -94,6 +96,24 @@ def test_refused_geometry_leads_to_the_doctor(folders, capsys):
     assert "`segauge doctor`" in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--json", "{}"], "is a folder; expected the name of a file to write"),
+        (["--report", "{}/r.html", "--images", "{}/nowhere"], "nowhere: cannot be listed"),
+        (["--spacing", "0"], "Expected --spacing MM or MM,MM,MM, each above 0, got '0'"),
+        (["--jobs", "0"], "at least 1, got 0"),
+        (["--detection-iou", "3"], "detection_iou: expected a number above 0 and up to 1, got 3.0"),
+        (["--structures", "9"], "--structures all measures those that are there"),
+    ],
+)
+def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, options, said):
+    assert run(folders, *(option.format(folders) for option in options)) == 1
+    told = capsys.readouterr()
+    assert said in told.err
+    assert "mean [" not in told.out
+
+
 def test_tool_errors_and_usage(folders, capsys):
     assert run(folders, "--label", 9) == 1
     assert "'label 9' occurs in none of the 3 ground truths" in capsys.readouterr().err
@@ -132,7 +152,17 @@ def test_structures_with_names_of_the_users_choice(folders, capsys):
     rows = json.loads(out.read_text())["per_case"]
     assert {row["structure"]: row["dice"] for row in rows if row["case_id"] == "000"} == {"whole": 1.0, "part": 0.0}
     assert run(folders, "--structures", "whole=1,2") == 1
-    assert "NAME=LABEL,NAME=LABEL+LABEL for all of them, got '2'" in capsys.readouterr().err
+    assert "NAME=LABEL,NAME=LABEL+LABEL for all structures, got '2'" in capsys.readouterr().err
+
+
+def test_predictions_with_labels_of_their_own(folders):
+    for path in (folders / "pred").iterdir():
+        save(path, 5 * box(shift=1))
+    where = folders / "named.json"
+    options = ("--structures", "organ=1", "--pred-structures", "organ=5", "--metrics", "dice", "--json", str(where))
+    assert run(folders, *options) == 0
+    assert json.loads(where.read_text())["summary"]["dice"]["value"] > 0.5
+    assert run(folders, "--structures", "organ=1", "--pred-structures", "organ") == 1
 
 
 def test_names_of_a_dataset(folders, capsys):
@@ -171,6 +201,7 @@ def test_names_that_would_move_the_cursor(folders, capsys):
         ('pass nan="background" to count', "pass --nan background to count"),
         ("resample='nearest' if, or trust_array=True to", "--resample nearest if, or --trust-array to"),
         ('structures="all" measures each.', "--structures all measures each."),
+        ("structures={'A': 1} and pred_structures={'A': 2}.", "--structures A=1 and --pred-structures A=2."),
         ("Pass frame= (from 0)", "Pass --frame (from 0)"),
         ("Say structures={'liver': 1}; a frame of x=3", "Say --structures liver=1; a frame of x=3"),
     ],
@@ -179,20 +210,28 @@ def test_messages_speak_of_flags(said, shown):
     assert as_flags(said) == shown
 
 
+@pytest.mark.parametrize("failed", ["auto", "penalty", "last", "exclude"])
+@pytest.mark.parametrize("metric", ["dice", "hd95"])
+def test_every_policy_has_words(failed, metric):
+    policy = MissingPolicy(failed, penalty=100.0 if failed == "penalty" else None).for_scale(scale_of(metric))
+    assert "failed=" not in policy_in_words(str(policy))
+    assert policy_in_words("By median the winner is A.") == "By median the winner is A."
+
+
 @pytest.mark.parametrize("width", [60, 80, 100, 130, 200])
-def test_the_table_fits_the_terminal_and_says_what_it_leaves_out(folders, capsys, monkeypatch, width):
+def test_the_table_fits_the_terminal_and_leaves_nothing_out(folders, capsys, monkeypatch, width):
     monkeypatch.setenv("COLUMNS", str(width))
     run(folders)
     lines = capsys.readouterr().out.splitlines()
     table = [line for line in lines if line[:1] in "┏┃┡│└"]
-    assert {len(line) for line in table} == {len(table[0])}
-    assert len(table[0]) <= width
-    assert len(table) == 5  # no cell was broken
-    left_out = [line for line in lines if line.startswith("no room for")]
-    assert all(
-        key in table[1] + "".join(left_out) for key in ("dice", "hd95 / mm", "nsd at 1 mm", "assd / mm", "det_f1")
-    )
-    assert bool(left_out) == (width < 130)
+    assert max(map(len, table)) <= width
+    heads = [line for line in table if line.startswith("┃")]
+    assert len(table) == 5 * len(heads)  # no cell was broken
+    assert all("structure" in line for line in heads)
+    for key in ("dice", "hd95 / mm", "nsd at 1 mm", "assd / mm", "det_f1"):
+        assert sum(key in line for line in heads) == 1
+    assert "┃ n ┃" in heads[0]
+    assert (len(heads) > 1) == (width < 130)
 
 
 def test_a_reader_that_stops_is_no_crash(folders):

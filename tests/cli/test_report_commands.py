@@ -158,3 +158,13 @@ def test_figures_writes_every_figure_and_table(folders, tmp_path, capsys):
     assert report.exists()
     assert run("figures", result, out, "--formats", "bmp") == 1
     assert "expected some of svg, pdf, png" in capsys.readouterr().err
+
+
+def test_a_report_that_cannot_be_written_is_refused_before_measuring(folders, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("segauge.report.requirements.find_spec", lambda _: None)
+    pair = ["--pred", str(folders / "A"), "--gt", str(folders / "gt")]
+    code = main(["eval", *pair, "--report", str(tmp_path / "r.html")])
+    told = capsys.readouterr()
+    assert code == 1
+    assert "install `segauge[report]`" in told.err
+    assert "mean [" not in told.out

@@ -105,7 +105,20 @@ def test_all_labels_together_are_said_to_be_together():
     result = evaluate([Case("a", two_labels(), two_labels())])
     assert result.rows[0]["dice"] == 1.0
     assert any('structures="all" measures each' in note for note in result.notes["a"])
-    assert "1 ground truths hold several labels, such as that of 'a'" in result.warnings[0]
+    assert "ground truths that hold several labels: 1, such as that of 'a'" in result.warnings[0]
+
+
+def test_predictions_of_several_labels_against_one_are_told():
+    """As an RTSTRUCT of four regions against the mask of one: their union has a Dice, which means nothing."""
+    gt = box()
+    pred = gt.copy()
+    pred[0, 0, :3] = 7
+    told = evaluate([Case("a", pred, gt)], metrics=["dice"])
+    assert "predictions that hold several labels where the ground truth has one: 1" in told.warnings[0]
+    assert "label 1, label 7 were taken together" in told.notes["a"][-1]
+    said = evaluate([Case("a", pred, gt)], structures={"organ": 1}, pred_structures={"organ": 1}, metrics=["dice"])
+    assert not said.warnings
+    assert said.rows[0]["dice"] == 1.0
 
 
 def test_names_pair_labels_that_are_numbered_differently():

@@ -300,3 +300,21 @@ def test_figures_are_joined_on_a_grid_without_being_drawn_again():
         figures.joined_svg(['<svg xmlns="http://www.w3.org/2000/svg"><script/></svg>'])
     with pytest.raises(InvalidInput, match="at least one"):
         figures.joined_svg([])
+
+
+def test_more_series_than_colours_are_told_apart_by_name_and_dash():
+    """Eight colours repeat from the ninth series on: boxes then have their names beside them, lines a dash."""
+    names = [f"model {i}" for i in range(len(themes.SERIES) + 1)]
+    points = [figures.Point("liver", 0.1 * k, f"case {k}", name) for name in names for k in range(4)]
+    many = figures.boxes(points, axis="Dice")
+    few = figures.boxes([point for point in points if point.series != names[-1]], axis="Dice")
+    assert [row["text"] for row in rows_of(many, "text") if row["text"] in names] == names
+    assert not [row for row in rows_of(few, "text") if row["text"] in names]
+    lines = {name: figures.Curve([0, 1], [0.5, 0.6]) for name in names}
+    (dashes,) = [
+        layer["encoding"]["strokeDash"]["scale"]["range"]
+        for layer in figures.curves(lines, x_axis="mm", y_axis="NSD").to_dict()["layer"]
+        if "strokeDash" in layer["encoding"]
+    ]
+    looks = list(zip(themes.series_colours(len(names)), map(tuple, dashes), strict=True))
+    assert len(set(looks)) == len(names)

@@ -1,10 +1,12 @@
 """The command line: what it prints, and how it ends."""
 
 import json
+import sys
 
 import pytest
 
 from segbench.cli import main
+from segbench.cli.printing import print_progress
 from segbench.leaderboard import make_leaderboard
 from segbench.records import load_record, save_record
 from tests.segbench.made_up import three_models
@@ -69,3 +71,13 @@ def test_every_command_explains_itself(capsys):
             main([command, "--help"])
         assert ended.value.code == 0
     assert "Exit codes" in capsys.readouterr().out
+
+
+def test_progress_is_a_line_per_step_in_a_file_and_one_line_on_a_terminal(capsys, monkeypatch):
+    print_progress("scan\x1b[2J", 1, 2)
+    print_progress("scan", 2, 2)
+    assert capsys.readouterr().err == "[1/2] scan\\x1b[2J\n[2/2] scan\n"
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    print_progress("scan", 1, 2)
+    print_progress("scan", 2, 2)
+    assert capsys.readouterr().err == "\r\x1b[K[1/2] scan\r\x1b[K[2/2] scan\n"

@@ -113,8 +113,8 @@ def test_keys_that_are_needed():
     ("text", "words"),
     [
         ("dataset: a\nmodels: [b]\nseed: 1\nseed: 2\n", "'seed' stands twice"),
-        ("dataset: !!python/object/apply:os.system [ls]\nmodels: [b]\n", "is not YAML"),
-        ("dataset: [unclosed\n", "is not YAML"),
+        ("dataset: !!python/object/apply:os.system [ls]\nmodels: [b]\n", "is not plain YAML"),
+        ("dataset: [unclosed\n", "is not plain YAML"),
         ("a: &a [x]\n" + "".join(f"b{i}: *a\n" for i in range(200)), "refers to itself 200 times"),
     ],
 )

@@ -58,9 +58,17 @@ def test_failures_rank_last_without_a_value():
     assert found.policy.failed == "last"
 
 
-def test_exclude_is_what_segauge_02_did():
-    found = resolve(table(), "liver", "hd95", policy=MissingPolicy(failed="exclude"))
+def test_exclude_leaves_failures_out_of_every_metric():
+    """Also the Dice 0 of a missed structure: otherwise Dice and distances would speak of different cases."""
+    policy = MissingPolicy(failed="exclude")
+    found = resolve(table(), "liver", "hd95", policy=policy)
     np.testing.assert_array_equal(found.values, [3, *[math.nan] * 4, 5])
+    dice = summarise(table(), policy=policy)["liver"]["dice"]
+    assert dice.value == pytest.approx((0.8 + 0.6) / 2)
+    assert dice.n == 2
+    assert dict(dice.excluded) == {"missed": 1, "spurious": 1, "absent": 1, "prediction missing": 1}
+    assert dict(dice.failed) == {}
+    assert dice.policy == "failed=exclude, absent=exclude"
 
 
 def test_one_models_failure_stays_in_the_other_models_test_set():

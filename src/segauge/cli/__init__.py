@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+from segauge import __version__
+from segauge.cli.parsing import Parser
 from segauge.cli.wording import as_flags
 from segauge.errors import SegaugeError
 
@@ -30,18 +31,27 @@ COMMANDS: dict[str, str] = {
 }
 #: Where a command cannot be the name of a module.
 _MODULES = {"import": "import_scores", "grand-challenge": "grand_challenge"}
+_EXAMPLES = (
+    "segauge doctor --pred predictions --gt labels",
+    "segauge eval --pred predictions --gt labels --structures all --json result.json --report report.html",
+    "segauge eval --help    every command says what it takes",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return the exit code: 0 fine, 1 tool error, 2 usage, 3 and up as the command says."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = argparse.ArgumentParser(prog="segauge", description="Measure segmentations against ground truth.")
+    parser = Parser(prog="segauge", description="Measure segmentations against ground truth.", examples=_EXAMPLES)
+    parser.add_argument("--version", action="version", version=f"segauge {__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name, words in COMMANDS.items():
         if given[:1] == [name]:
             import_module(f"segauge.cli.{_MODULES.get(name, name)}").add_parser(subparsers)
         else:
             subparsers.add_parser(name, help=words)
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
     args = parser.parse_args(given)
     try:
         code = int(args.run(args))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
+from segauge.cli.eval import LAYOUT_HELP, add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.outputs import check_output, write_json
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
 from segauge.report.files import write_figures
+from segauge.report.requirements import check_report_extra
 
 
 def add_parser(subparsers: Any) -> None:
@@ -24,6 +25,9 @@ def add_parser(subparsers: Any) -> None:
         description="Measure the predictions of several models against the same ground truth, and compare them pair "
         "by pair. Finished cases are kept in --cache (by default beside the first output file). Exit codes: 0 fine, "
         "1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
+        examples=(
+            "segauge compare --gt labels --pred A=predictions_a --pred B=predictions_b --report comparison.html",
+        ),
     )
     parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
     parser.add_argument(
@@ -33,15 +37,15 @@ def add_parser(subparsers: Any) -> None:
         metavar="NAME=PATH",
         help="predictions of one model; give it per model",
     )
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
-    parser.add_argument("--metric", help="the metric that decides (default: dice, or the first)")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    parser.add_argument("--metric", metavar="KEY", help="the metric that decides (default: dice, or the first)")
     parser.set_defaults(metadata=None, key=None)
     add_measuring(parser.add_argument_group("measuring"))
     add_reading(parser.add_argument_group("reading and placing"))
     add_running(parser)
     outputs = parser.add_argument_group("outputs")
     outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
-    outputs.add_argument("--title", help="title of the report")
+    outputs.add_argument("--title", metavar="TEXT", help="title of the report")
     outputs.add_argument("--json", type=Path, metavar="FILE", help="rankings by all leading metrics, as JSON")
     outputs.add_argument("--figures", type=Path, metavar="FOLDER", help="every figure as SVG, PDF and PNG")
     parser.set_defaults(run=run)
@@ -49,6 +53,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure every model, compare, print and write."""
+    for place in (args.report, args.json):
+        if place is not None:
+            check_output(place)
+    if args.report is not None or args.figures is not None:
+        check_report_extra()
     results = {}
     for name, path in _models(args.pred).items():
         pairing = find_pairs(path, args.gt, layout=args.layout)
@@ -56,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         for warning in (*pairing.warnings, *warnings):
             console().print(f"{one_line(name)}: {one_line(warning)}", markup=False)
         results[name] = evaluated(cases, pairing, args, _cache(args))
-    comparison = ModelComparison(results, args.metric, args.confidence, max(args.resamples, 1000), args.seed)
+    comparison = ModelComparison(results, args.metric, args.confidence, max(args.n_resamples, 1000), args.seed)
     for ranking in comparison.rankings.values():
         print_ranking(ranking)
     for line in comparison.floor_sentences():
@@ -65,11 +74,14 @@ def run(args: argparse.Namespace) -> int:
         document = {
             key: {**ranking.to_dict(), **_floors(comparison, key)} for key, ranking in comparison.rankings.items()
         }
-        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, document)
     if args.report is not None:
         write_comparison(comparison, args.report, title=args.title)
     if args.figures is not None:
         write_figures(comparison_illustrations(comparison), args.figures)
+    for path in (args.json, args.report, args.figures):
+        if path is not None:
+            console().print(f"written: {path}", markup=False)
     return max(exit_code(result, allow_missing=args.allow_missing) for result in results.values())
 
 

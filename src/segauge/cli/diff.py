@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_choice_arguments, add_source_arguments, console, policy_of, read_sources, scale_for
+from segauge.cli.sources import (
+    add_choice_arguments,
+    add_source_arguments,
+    console,
+    one_line,
+    policy_of,
+    read_sources,
+    scale_for,
+)
+from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
+from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
@@ -27,14 +36,22 @@ def add_parser(subparsers: Any) -> None:
         description="Paired change per structure and metric, with intervals and new failures. A regression is a change "
         "that is significantly for the worse (Holm over all changes) and not within --margin, or a new failure. "
         f"Exit codes: 0 no regression, {REGRESSION} regression, 1 the files were refused, 2 usage.",
+        examples=("segauge diff old.json new.json --margin dice=0.01 --margin hd95=0.5",),
     )
-    parser.add_argument("before", help="scores of the version to beat")
-    parser.add_argument("after", help="scores of the new version")
-    parser.add_argument("--model", help="which model, where the files hold several")
+    parser.add_argument("before", metavar="BEFORE", help="scores of the version to beat")
+    parser.add_argument("after", metavar="AFTER", help="scores of the new version")
+    parser.add_argument("--model", metavar="NAME", help="which model, where the files hold several")
     parser.add_argument(
-        "--margin", action="append", default=[], metavar="METRIC=VALUE", help="change that does not matter: dice=0.01"
+        "--margin",
+        action="append",
+        default=[],
+        metavar="METRIC=VALUE",
+        help="change that does not matter: dice=0.01; give it per metric",
     )
-    parser.add_argument("--allowed-failures", type=int, default=0, help="new failures per structure that are let pass")
+    parser.add_argument(
+        "--allowed-failures", type=int, default=0, metavar="N",
+        help="new failures per structure that are let pass (default: 0)",
+    )  # fmt: skip
     add_source_arguments(parser, fewest=None)
     add_choice_arguments(parser)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
@@ -55,13 +72,13 @@ def run(args: argparse.Namespace) -> int:
         policy=policy_of(args),
         cases="common" if args.cases == "common" else "failed",
         allowed_failures=args.allowed_failures,
-        level=args.level,
+        level=args.confidence,
         n_resamples=args.n_resamples,
         seed=args.seed,
     )
     _print(found)
     if args.json is not None:
-        args.json.write_text(json.dumps(found.to_dict(), indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, found.to_dict())
     return REGRESSION if found.regressions else 0
 
 
@@ -98,20 +115,15 @@ def _margin(text: str) -> tuple[str, float]:
 
 
 def _print(found: Difference) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     out = console()
-    table = Table(title="after - before", title_justify="left")
-    for name in ("structure", "metric", "n", "before", "after", f"change [{100 * found.level:g} %]", "p", "verdict"):
-        table.add_column(name, justify="right" if name in ("n", "before", "after", "p") else "left")
     with_floors = any(change.noise_floor is not None for change in found.changes)
-    if with_floors:
-        table.add_column("noise floor", justify="right")
-    table.add_column("new failures")
-    for change in found.changes:
-        table.add_row(*(escape(cell) for cell in _row(change, with_floors)))
-    out.print(table)
+    head = [
+        "structure", "metric", "verdict", f"change [{100 * found.level:g} %]", "p", "n", "before", "after",
+        *(["noise floor"] if with_floors else []), "new failures",
+    ]  # fmt: skip
+    right = ("p", "n", "before", "after", "noise floor")
+    rows = [head, *(_row(change, with_floors) for change in found.changes)]
+    print_table(out, "after - before", rows, keys=3, right=right, text=("new failures",))
     for note in found.notes:
         out.print(f"note: {note}", markup=False)
     worse = found.regressions
@@ -122,16 +134,16 @@ def _row(change: Change, with_floor: bool) -> list[str]:
     interval = "" if change.ci_low is None else f" [{change.ci_low:+.4f}, {change.ci_high:+.4f}]"
     failures = ", ".join(change.new_failures[:4]) + (" ..." if len(change.new_failures) > 4 else "")
     return [
-        change.structure,
+        one_line(change.structure),
         change.metric,
+        change.verdict,
+        f"{change.delta:+.4f}{interval}",
+        "" if change.p_value is None else f"{change.p_value:.3g}",
         str(change.n),
         f"{change.before:.4f}",
         f"{change.after:.4f}",
-        f"{change.delta:+.4f}{interval}",
-        "" if change.p_value is None else f"{change.p_value:.3g}",
-        change.verdict,
         *([_floor(change)] if with_floor else []),
-        f"{len(change.new_failures)}: {failures}" if change.new_failures else "",
+        one_line(f"{len(change.new_failures)}: {failures}") if change.new_failures else "",
     ]
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.eval import LAYOUT_HELP
 from segauge.cli.sources import console, one_line
 from segauge.cli.wording import as_flags, counted
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.outputs import write_json
 
 
 def add_parser(subparsers: Any) -> None:
@@ -23,11 +24,12 @@ def add_parser(subparsers: Any) -> None:
         description="Look at every file: pairing, health, grids, spacing, orientation (48 flips and permutations), "
         "labels, presence. Exit codes: 0 fine (warnings do not count), 1 tool error, 2 usage, 3 files are missing, "
         "unreadable or have the wrong labels, 4 grids or orientations do not agree.",
+        examples=("segauge doctor --pred predictions --gt labels --notes",),
     )
     parser.add_argument("--pred", required=True, type=Path, metavar="PATH", help="predictions: a folder, or one file")
     parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
-    parser.add_argument("--notes", action="store_true", help="print notes, too")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    parser.add_argument("--notes", action="store_true", help="print what is only worth knowing, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
 
@@ -48,6 +50,6 @@ def run(args: argparse.Namespace) -> int:
         words += " (--notes prints them)" if found.is_healthy else ""
     out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)
     if args.json is not None:
-        args.json.write_text(json.dumps(found.to_dict(), indent=1) + "\n", encoding="utf-8")
+        write_json(args.json, found.to_dict())
     errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}
     return 4 if errors & {"grid", "orientation"} else 3 if errors else 0

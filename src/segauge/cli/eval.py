@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.evaluation_table import print_result
-from segauge.cli.sources import add_policy_arguments, policy_of
+from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.sources import KEY_HELP, add_policy_arguments, policy_of
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
@@ -22,13 +23,17 @@ from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
 from segauge.io.layouts.pairs import Pairing, image_files
+from segauge.io.outputs import check_output
 from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.metrics.conventions import CONVENTIONS
+from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 
+#: Help of `--layout`, wherever files are paired.
+LAYOUT_HELP = "how the folders are arranged (default: recognised)"
 #: Tolerances in mm of the curve in a report.
 CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
 
@@ -40,14 +45,19 @@ def add_parser(subparsers: Any) -> None:
         description="Measure a folder of predictions against a folder of ground truth. Finished cases are kept in "
         "--cache (by default beside the first output file): the same command goes on where it was stopped. "
         "Exit codes: 0 fine, 1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
+        examples=(
+            "segauge eval --pred predictions --gt labels --structures kidney=1+2,tumor=2 --json result.json",
+            "segauge eval --pred fold_0/validation --gt labelsTr --report report.html --images imagesTr",
+            "segauge eval --pred predictions --gt labels --structures all --metrics dice,hd95,nsd@2 --csv scores.csv",
+        ),
     )
     parser.add_argument("--pred", required=True, type=Path, metavar="PATH", help="predictions: a folder, or one file")
     parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
     parser.add_argument(
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, scanner ..."
     )
-    parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    parser.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
     add_measuring(parser.add_argument_group("measuring"))
     add_reading(parser.add_argument_group("reading and placing"))
     add_running(parser)
@@ -60,7 +70,7 @@ def add_parser(subparsers: Any) -> None:
     outputs.add_argument(
         "--images", type=Path, metavar="FOLDER", help="images for the report: files, or a folder of DICOM per case"
     )
-    outputs.add_argument("--title", help="title of the report")
+    outputs.add_argument("--title", metavar="TEXT", help="title of the report")
     parser.set_defaults(run=run)
 
 
@@ -72,16 +82,23 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "--allow-missing", action="store_true", help="leave cases without a prediction out of the means (counted), "
         "and do not fail for them"
     )  # fmt: skip
-    statistics.add_argument("--confidence", type=float, default=0.95, metavar="P", help="of intervals (default: 0.95)")
-    statistics.add_argument("--resamples", type=int, default=2000, metavar="N", help="of intervals (default: 2000)")
-    statistics.add_argument("--seed", type=int, default=0, metavar="N", help="of the resamples (default: 0)")
+    add_interval_arguments(statistics, n_resamples=2000)
     running = parser.add_argument_group("running")
     running.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per core)")
     running.add_argument(
-        "--executor", metavar="WHERE", help='"serial", "processes", "dask", or the address of a dask scheduler'
+        "--executor",
+        metavar="WHERE",
+        help='"serial", "processes", "dask", or the address of a dask scheduler (default: processes)',
     )
-    running.add_argument("--timeout", type=float, metavar="S", help="seconds for one case")
-    running.add_argument("--cache", type=Path, metavar="FOLDER", help="keep finished cases here")
+    running.add_argument(
+        "--timeout",
+        type=float,
+        metavar="S",
+        help="seconds for one case, which then counts as failed (default: no limit)",
+    )
+    running.add_argument(
+        "--cache", type=Path, metavar="FOLDER", help="keep finished cases here (default: beside the first output file)"
+    )
     running.add_argument("--no-progress", action="store_true", help="no progress bar")
 
 
@@ -92,9 +109,18 @@ def add_measuring(group: Any) -> None:
         metavar="WHAT",
         help='labels (1,2,3), names, NAME=LABEL (kidneys=1+2,tumor=3), "all", a dataset.json or a YAML file',
     )
+    group.add_argument(
+        "--pred-structures",
+        metavar="WHAT",
+        help="the same structures where predictions number or name them otherwise: kidneys=7+8,tumor=Tumor",
+    )
     group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
-    group.add_argument("--metrics", help='such as dice,hd95,nsd@2, or "all"')
+    group.add_argument(
+        "--metrics", metavar="KEYS",
+        help=f'such as dice,hd95,nsd@2, or "all"; `segauge explain KEY` says what each is '
+        f"(default: {', '.join(DEFAULT_METRICS)}, and lesion matching)",
+    )  # fmt: skip
     group.add_argument(
         "--noise-floor",
         action="store_true",
@@ -110,16 +136,23 @@ def add_measuring(group: Any) -> None:
         "voxels' own faces (voxel), or where the neighbourhood says that the boundary passes (subvoxel)",
     )
     group.add_argument(
-        "--hd", default="directed", choices=("directed", "pooled"), help="percentiles of distances (default: directed)"
+        "--hd",
+        default="directed",
+        choices=("directed", "pooled"),
+        help="percentiles: the larger of the two directions, or of both surfaces together (default: directed)",
     )
     group.add_argument(
         "--convention",
         choices=("segauge", *CONVENTIONS),
         help="measure surfaces as this tool does (see `segauge explain hd95`)",
     )
-    group.add_argument("--no-detection", action="store_true", help="do not match lesions")
+    group.add_argument("--no-detection", action="store_true", help="do not match lesions (connected components)")
     group.add_argument(
-        "--detection-iou", type=float, default=0.1, metavar="IOU", help="from which a lesion is found (default: 0.1)"
+        "--detection-iou",
+        type=float,
+        default=0.1,
+        metavar="IOU",
+        help="overlap from which a lesion counts as found (default: 0.1)",
     )
     group.add_argument(
         "--segment-number", type=int, default=1, metavar="N", help="segment of DICOM-SEG files (default: 1)"
@@ -136,9 +169,14 @@ def add_reading(group: Any) -> None:
     group.add_argument(
         "--allow-nonuniform", action="store_true", help="fill contours also on tilted or unevenly spaced series"
     )
-    group.add_argument("--max-voxels", type=int, default=Limits().max_voxels, metavar="N", help="largest image")
+    group.add_argument(
+        "--max-voxels", type=int, default=Limits().max_voxels, metavar="N",
+        help=f"refuse larger images (default: {Limits().max_voxels})",
+    )  # fmt: skip
     group.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
-    group.add_argument("--resample", choices=("nearest",), help="for predictions on another grid")
+    group.add_argument(
+        "--resample", choices=("nearest",), help="put predictions on the grid of the ground truth (default: refused)"
+    )
     group.add_argument("--trust-array", action="store_true", help="compare voxel by voxel, whatever the headers say")
     group.add_argument(
         "--any-frame-of-reference", action="store_true", help="compare DICOM files of different frames of reference"
@@ -149,6 +187,11 @@ def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
     cases, warnings = cases_of(pairing, args)
+    images = images_of(args.images)
+    for path in _outputs(args):
+        check_output(path)
+    if args.report is not None:
+        check_report_extra()
     try:
         result = evaluated(cases, pairing, args, _cache(args))
     except KeyboardInterrupt:
@@ -158,7 +201,7 @@ def run(args: argparse.Namespace) -> int:
     print_result(result, [*pairing.warnings, *warnings])
     _write(result, pairing, args)
     if args.report is not None:
-        result.to_html(args.report, cases=cases, images=images_of(args.images), title=args.title)
+        result.to_html(args.report, cases=cases, images=images, title=args.title)
     for path in _outputs(args):
         print(f"written: {path}")  # noqa: T201 - the command line speaks
     return exit_code(result, allow_missing=args.allow_missing)
@@ -174,9 +217,10 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         label=args.label,
         segment_number=args.segment_number,
         confidence=args.confidence,
-        n_resamples=args.resamples,
+        n_resamples=args.n_resamples,
         seed=args.seed,
         structures=_structures(pairing, args),
+        pred_structures=None if args.pred_structures is None else named_structures(_parts(args.pred_structures)),
         metrics=_with_curve(_metrics(args.metrics), args),
         noise_floor=args.noise_floor,
         surface=args.surface,
@@ -192,7 +236,7 @@ def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cac
         nan=args.nan,
         allow_nonuniform=args.allow_nonuniform,
         policy=replace(policy_of(args), missing="exclude" if args.allow_missing else "failed"),
-        jobs=args.jobs or min(os.cpu_count() or 1, len(cases)),
+        jobs=min(os.cpu_count() or 1, len(cases)) if args.jobs is None else args.jobs,
         executor=args.executor or "processes",
         timeout=args.timeout,
         cache=cache,
@@ -223,7 +267,9 @@ def _spacing(text: str | None) -> float | tuple[float, ...] | None:
     try:
         edges = tuple(float(part) for part in text.replace("x", ",").split(","))
     except ValueError:
-        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, got {text!r}.") from None
+        edges = ()
+    if not edges or any(not edge > 0 for edge in edges):
+        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, each above 0, got {text!r}.")
     return edges[0] if len(edges) == 1 else edges
 
 
@@ -236,7 +282,7 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
         return declared
     if args.structures == "all" or args.structures.lower().endswith((".json", ".yaml", ".yml")):
         return args.structures
-    wanted = [part.strip() for part in args.structures.split(",") if part.strip()]
+    wanted = _parts(args.structures)
     if any("=" in part for part in wanted):
         return named_structures(wanted)
     if not isinstance(declared, Labeling):
@@ -250,13 +296,17 @@ def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
     return Labeling(chosen, declared.ignore)
 
 
+def _parts(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
 def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
     """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
     named: dict[str, tuple[int | str, ...]] = {}
     for part in wanted:
         name, sign, labels = part.rpartition("=")
         if not sign or not name or not labels:
-            raise InvalidInput(f"Expected --structures NAME=LABEL,NAME=LABEL+LABEL for all of them, got {part!r}.")
+            raise InvalidInput(f"Expected NAME=LABEL,NAME=LABEL+LABEL for all structures, got {part!r}.")
         named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
     return named
 

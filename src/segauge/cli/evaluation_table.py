@@ -1,11 +1,12 @@
-"""What `segauge eval` prints: a row per structure with as many metrics as fit, and what went wrong."""
+"""What `segauge eval` prints: a row per structure, and what went wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from segauge.cli.sources import console, one_line
+from segauge.cli.tables import print_table
 from segauge.cli.wording import as_flags, counted
 from segauge.evaluation import EvaluationResult
 from segauge.report.floors import floor_sentences
@@ -14,7 +15,7 @@ from segauge.scores import Status
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Metrics in the order in which they get a column while there is room.
+#: Metrics that get a column.
 _SHOWN = ("dice", "hd95", "nsd", "assd", "det_f1")
 #: Failed cases that are named one by one, and notes that are printed.
 _NAMED = 20
@@ -25,11 +26,8 @@ def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
     """Print the table, warnings, and the cases that failed."""
     out = console()
     cells = _cells(result)
-    chosen = _fitting(cells, out.width)
-    _print_table(out, result, [[row[i] for i in chosen] for row in cells])
-    left_out = [column[0] for i, column in enumerate(zip(*cells, strict=True)) if i not in chosen]
-    if left_out:
-        out.print(f"no room for {', '.join(left_out)}: widen the terminal, or see --csv", markup=False)
+    tail = len(cells[0]) - cells[0].index("n")
+    print_table(out, _title(result), cells, tail=tail, right=("n",), text=("failed",))
     for line in floor_sentences([info for info in result.metrics if info.key in _SHOWN], result.noise_floors()):
         out.print(one_line(line), markup=False)
     for warning in (*warnings, *result.warnings):
@@ -41,6 +39,12 @@ def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
             out.print(f"note: {one_line(case)}: {as_flags(one_line(note))}", markup=False)
     else:
         out.print(f"{len(notes)} notes on {counted(len(result.notes), 'case')}; --json has them", markup=False)
+
+
+def _title(result: EvaluationResult) -> str:
+    failed = len(result.failures)
+    words = counted(len(result.table), "case") + (f", {failed} of them not measured" if failed else "")
+    return f"{words}; mean [{100 * result.confidence:g} % interval]"
 
 
 def _cells(result: EvaluationResult) -> list[list[str]]:
@@ -58,8 +62,6 @@ def _cells(result: EvaluationResult) -> list[list[str]]:
         ]
         bad = {status: n for status, n in result.table.status_counts(name).items() if status.is_failure}
         rows.append([one_line(name), *values, str(first.n), ", ".join(f"{n} {one.value}" for one, n in bad.items())])
-    if not any(row[-1] for row in rows[1:]):
-        rows = [row[:-1] for row in rows]
     return rows
 
 
@@ -68,34 +70,6 @@ def _head(key: str, unit: str, result: EvaluationResult) -> str:
     if key == "nsd" and isinstance(tolerance, (int, float)):
         return f"nsd at {tolerance:g} mm"
     return key if unit in ("1", "count") else f"{key} / {unit}"
-
-
-def _fitting(rows: Sequence[Sequence[str]], width: int) -> list[int]:
-    """Return the columns to print: structure, n and failures always, metrics while there is room, at least one."""
-    head = rows[0]
-    widths = [max(len(row[i]) for row in rows) + 3 for i in range(len(head))]  # two blanks and a line
-    metrics = range(1, head.index("n"))
-    room = width - 1 - sum(widths[i] for i in range(len(head)) if i not in metrics)
-    kept: list[int] = []
-    for i in metrics:
-        if kept and sum(widths[k] for k in kept) + widths[i] > room:
-            break
-        kept.append(i)
-    return [i for i in range(len(head)) if i not in metrics or i in kept]
-
-
-def _print_table(out: Console, result: EvaluationResult, rows: Sequence[Sequence[str]]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    failed = len(result.failures)
-    words = counted(len(result.table), "case") + (f", {failed} of them not measured" if failed else "")
-    table = Table(title=f"{words}; mean [{100 * result.confidence:g} % interval]", title_justify="left")
-    for name in rows[0]:
-        table.add_column(escape(name), justify="right" if name == "n" else "left", no_wrap=name != "failed")
-    for row in rows[1:]:
-        table.add_row(*map(escape, row))
-    out.print(table)
 
 
 def _print_failures(out: Console, result: EvaluationResult) -> None:

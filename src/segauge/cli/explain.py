@@ -19,6 +19,7 @@ def add_parser(subparsers: Any) -> None:
         description="Say what a metric is. For surface metrics also: what MONAI, MedPy, surface-distance, MeshMetrics "
         "and segauge answer for the same pair, your own or a built-in one with a known truth. "
         "Exit codes: 0 fine, 1 tool error, 2 usage.",
+        examples=("segauge explain hd95", "segauge explain nsd@2 --pred prediction.nii.gz --gt label.nii.gz --label 2"),
     )
     parser.add_argument("metric", metavar="METRIC", help="key of a metric, such as hd95, assd or nsd@2")
     parser.add_argument("--pred", metavar="FILE", help="predicted segmentation; with --gt")

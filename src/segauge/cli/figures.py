@@ -22,13 +22,20 @@ def add_parser(subparsers: Any) -> None:
         "figures",
         description="Write every figure of a result as SVG, PDF and PNG with its caption, and its tables as LaTeX "
         "(booktabs), Markdown and CSV. Exit codes: 0 fine, 1 the file cannot be read, 2 usage.",
+        examples=("segauge figures result.json paper --formats pdf --metrics dice,hd95",),
     )
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
     parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the files go")
-    parser.add_argument("--formats", default="svg,pdf,png", help="of the figures (default: svg,pdf,png)")
-    parser.add_argument("--theme", default="light", choices=tuple(COLOURS), help="colours of the figures")
-    parser.add_argument("--metrics", help="columns of the table of results, such as dice,hd95 (default: the leading)")
-    parser.add_argument("--report", type=Path, metavar="FILE", help="the HTML report, too")
+    parser.add_argument(
+        "--formats", default="svg,pdf,png", metavar="KINDS", help="of the figures (default: svg,pdf,png)"
+    )
+    parser.add_argument(
+        "--theme", default="light", choices=tuple(COLOURS), help="colours of the figures (default: light)"
+    )
+    parser.add_argument(
+        "--metrics", metavar="KEYS", help="columns of the table of results, such as dice,hd95 (default: the leading)"
+    )
+    parser.add_argument("--report", type=Path, metavar="FILE", help="write the HTML report, too")
     parser.set_defaults(run=run)
 
 

@@ -24,17 +24,21 @@ def add_parser(subparsers: Any) -> None:
         "init",
         help="write the files of an evaluation container",
         description="Write an evaluation container: Dockerfile, evaluate.py with the rules, a script that tries it "
-        "without Docker. Nothing is overwritten.",
+        "without Docker. Nothing is overwritten. Exit codes: 0 fine, 1 the folder cannot be used, 2 usage.",
+        examples=("segauge grand-challenge init evaluation --structures kidneys=1+2,tumor=3 --metrics dice,hd95",),
     )
     init.add_argument("folder", type=Path, metavar="FOLDER", help="where the files go; made if it is not there")
-    init.add_argument("--name", default="my challenge", help="of the challenge (default: my challenge)")
+    init.add_argument("--name", default="my challenge", metavar="TEXT", help="of the challenge (default: my challenge)")
     init.add_argument(
         "--structures",
         metavar="WHAT",
         help="NAME=LABEL (kidneys=1+2,tumor=3), a dataset.json or a YAML file (default: all that is not 0 as one)",
     )
     init.add_argument(
-        "--metrics", default=",".join(USUAL_METRICS), help=f"what is measured (default: {','.join(USUAL_METRICS)})"
+        "--metrics",
+        default=",".join(USUAL_METRICS),
+        metavar="KEYS",
+        help=f"what is measured (default: {','.join(USUAL_METRICS)})",
     )
     init.set_defaults(run=run)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +13,12 @@ from segauge.cli.sources import (
     console,
     matrix_of,
     metadata_of,
+    one_line,
     read_sources,
 )
+from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
+from segauge.io.outputs import write_json
 from segauge.io.tables.metadata import metadata_column
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
@@ -27,12 +29,18 @@ def add_parser(subparsers: Any) -> None:
         "groups",
         description="Groups are the values of one metadata column, or bins of a numeric one. Everything is corrected "
         "for the number of groups. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
+        examples=(
+            "segauge groups scores.csv --metadata patients.csv --by sex",
+            "segauge groups a.json --metadata patients.csv --by age --edges 40,65",
+        ),
     )
     add_source_arguments(parser)
     add_choice_arguments(parser)
     parser.add_argument("--by", required=True, metavar="COLUMN", help="metadata column that makes the groups")
-    parser.add_argument("--edges", help="edges of bins for a numeric column: 18,40,65")
-    parser.add_argument("--minimum", type=int, default=5, help="smaller groups are named, not estimated (default: 5)")
+    parser.add_argument("--edges", metavar="VALUES", help="edges of bins for a numeric column: 18,40,65")
+    parser.add_argument(
+        "--minimum", type=int, default=5, metavar="N", help="smaller groups are named, not estimated (default: 5)"
+    )
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
 
@@ -60,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         }
         _print(f"{structure} {metric} by {args.by}", reports, document[structure]["interaction"])
     if args.json is not None:
-        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, document)
     return 0
 
 
@@ -81,7 +89,7 @@ def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argpars
         labels,
         bounds=matrix.scale.bounds,
         higher_is_better=matrix.scale.higher_is_better,
-        level=args.level,
+        level=args.confidence,
         minimum=args.minimum,
         cluster=matrix.clusters,
         n_resamples=args.n_resamples,
@@ -95,22 +103,16 @@ def _interval(gap: Gap) -> str:
 
 
 def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str, Any]) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
     out = console()
-    table = Table(title=escape(title), title_justify="left")
-    table.add_column("model")
-    names = [group.name for group in next(iter(reports.values())).groups]
-    for name in (*names, "worst group", "largest gap"):
-        table.add_column(escape(name))
+    names = [one_line(group.name) for group in next(iter(reports.values())).groups]
+    rows = [["model", *names, "worst group", "largest gap"]]
     for model, report in reports.items():
         cells = [f"{g.estimate} n={g.n}" if g.estimate else f"too few, n={g.n}" for g in report.groups]
         gap = max(report.gaps, key=lambda gap: abs(gap.delta), default=None)
         words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.delta:+.3f} {_interval(gap)}"
         bound = "" if report.worst_bound is None else f"{report.worst}, bound {report.worst_bound:.3f}"
-        table.add_row(*(escape(cell) for cell in (model, *cells, bound, words)))
-    out.print(table)
+        rows.append([one_line(cell) for cell in (model, *cells, bound, words)])
+    print_table(out, one_line(title), rows)
     first = next(iter(reports.values()))
     if first.unlabelled:
         out.print(f"{first.unlabelled} cases have no group", markup=False)

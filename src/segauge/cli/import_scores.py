@@ -6,7 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_source_arguments, console, read_sources
+from segauge.cli.sources import add_source_arguments, console, one_line, read_sources
+from segauge.cli.tables import print_table
+from segauge.cli.wording import as_flags
 from segauge.io.tables import write_scores
 
 
@@ -17,32 +19,36 @@ def add_parser(subparsers: Any) -> None:
         description="Reads Touchstone folders, challengeR and Rankings Reloaded CSV, nnU-Net summary.json, MONAI "
         "*_raw.csv, panoptica tables, segauge and segbench JSON, and plain CSV or Parquet tables. Problems are refused "
         "unless a repair is chosen. Exit codes: 0 fine, 1 refused, 2 usage.",
+        examples=(
+            "segauge import summary.json -o scores.json",
+            "segauge import a.csv b.csv --cases common --to long -o all.csv",
+        ),
     )
     add_source_arguments(parser)
-    parser.add_argument("--metric", help="name of the metric where the file does not say; the metric to write")
+    parser.add_argument(
+        "--metric", metavar="KEY", help="name of the metric where the file does not say; the metric to write"
+    )
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the scores here")
-    parser.add_argument("--to", default="json", choices=("json", "long", "wide", "challenger"), help="format to write")
+    parser.add_argument(
+        "--to", default="json", choices=("json", "long", "wide", "challenger"), help="format to write (default: json)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, audit, print, and write."""
-    from rich.markup import escape
-    from rich.table import Table
-
     imported = read_sources(args.sources, args)
     out = console()
-    table = Table(title=f"read as {', '.join(imported.formats)}", title_justify="left")
-    for name in ("model", "cases", "structures", "metrics", "scores", "failed", "absent"):
-        table.add_column(name, justify="left" if name in ("model", "metrics") else "right")
+    rows = [["model", "cases", "structures", "metrics", "scores", "failed", "absent"]]
     for model, scores in imported.tables.items():
         states = [state for row in scores.status for state in row]
         failed, absent = sum(s.is_failure for s in states), sum(s == "absent" for s in states)
         numbers = int((scores.values == scores.values).sum())
         cells = (len(scores.cases), len(scores.structures), ", ".join(scores.metrics), numbers, failed, absent)
-        table.add_row(escape(model), *(escape(str(cell)) for cell in cells))
-    out.print(table)
-    out.print(f"audit: {imported.audit}", markup=False)
+        rows.append([one_line(model), *(one_line(str(cell)) for cell in cells)])
+    right = ("cases", "structures", "scores", "failed", "absent")
+    print_table(out, f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
+    out.print(f"audit: {as_flags(str(imported.audit))}", markup=False)
     if args.output is not None:
         metric = args.metric if args.to in ("wide", "challenger") else None
         write_scores(imported.tables, args.output, format=args.to, metric=metric)

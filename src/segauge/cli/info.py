@@ -10,8 +10,9 @@ from typing import Any
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
 
-#: Labels that are listed one by one.
+#: Labels that are listed one by one; of more than that, which no label map has, only the first few.
 _SHOWN = 150
+_FIRST = 10
 
 
 def add_parser(subparsers: Any) -> None:
@@ -20,9 +21,14 @@ def add_parser(subparsers: Any) -> None:
         "info",
         description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions. "
         "Exit codes: 0 fine, 1 the file cannot be read, 2 usage, 3 some of several files cannot be read.",
+        examples=("segauge info segmentation.nii.gz", "segauge info rtstruct.dcm --reference ct_series"),
     )
     parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of masks, or a DICOM series")
-    parser.add_argument("--reference", metavar="PATH", help="images or ground truth that give RTSTRUCT its grid")
+    parser.add_argument(
+        "--reference",
+        metavar="PATH",
+        help="images or ground truth that give RTSTRUCT its grid (default: the series beside it)",
+    )
     parser.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
     parser.add_argument("--allow-nonuniform", action="store_true", help="tilted or unevenly spaced DICOM series, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object per file")
@@ -69,7 +75,8 @@ def _table(labels: list[dict[str, Any]]) -> list[str]:
     labels = [entry for entry in labels if entry not in empty]
     if not labels:
         return [f"  no foreground; {len(empty)} labels have a name"]
-    shown, more = labels[:_SHOWN], labels[_SHOWN:]
+    many = len(labels) > _SHOWN
+    shown, more = (labels[:_FIRST], labels[_FIRST:]) if many else (labels, [])
     rows = _rows(shown)
     if more:
         low, high = labels[0]["label"], labels[-1]["label"]

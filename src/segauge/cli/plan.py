@@ -11,8 +11,10 @@ from segauge.cli.sources import (
     chosen_metric,
     console,
     matrix_of,
+    one_line,
     read_sources,
 )
+from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.stats import (
     cases_for_half_width,
@@ -27,19 +29,24 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "plan",
-        description="From the scores of models (SOURCE), or from --sd and --n of a pilot. A pilot's standard deviation "
-        "counts with its upper 80 % limit. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
+        description="How many cases are needed, from the scores of models (SOURCE), or from --sd and --n of a pilot, "
+        "whose standard deviation counts with its upper 80 % limit. "
+        "Exit codes: 0 fine, 1 the files were refused, 2 usage.",
+        examples=(
+            "segauge plan A=a.json B=b.json --difference 0.01",
+            "segauge plan --sd 0.12 --n 30 --half-width 0.02",
+        ),
     )
     add_source_arguments(parser, fewest="*")
     parser.set_defaults(run=run)
     add_choice_arguments(parser)
-    parser.add_argument("--difference", type=float, help="true difference to find (default: the one seen)")
-    parser.add_argument("--power", type=float, default=0.8)
-    parser.add_argument("--half-width", type=float, help="half width of the interval of a mean")
+    parser.add_argument("--difference", type=float, metavar="D", help="true difference to find (default: the one seen)")
+    parser.add_argument("--power", type=float, default=0.8, metavar="P", help="probability to find it (default: 0.8)")
+    parser.add_argument("--half-width", type=float, metavar="W", help="half width of the interval of a mean")
     parser.add_argument(
-        "--sd", type=float, help="standard deviation over cases (of the differences, with --difference)"
+        "--sd", type=float, metavar="SD", help="standard deviation over cases (of the differences, with --difference)"
     )
-    parser.add_argument("--n", type=int, help="number of cases that --sd comes from")
+    parser.add_argument("--n", type=int, metavar="N", help="number of cases that --sd comes from")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -50,14 +57,16 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("Give score files, or --sd with --difference or --half-width (and --n of the pilot).")
     out = console()
     if args.half_width is not None:
-        cases = cases_for_half_width(args.half_width, args.sd, level=args.level, pilot_n=args.n)
-        out.print(f"{_count(cases)} cases make the {100 * args.level:g} % interval of a mean -+{args.half_width:g}")
+        cases = cases_for_half_width(args.half_width, args.sd, level=args.confidence, pilot_n=args.n)
+        out.print(
+            f"{_count(cases)} cases make the {100 * args.confidence:g} % interval of a mean -+{args.half_width:g}"
+        )
     if args.difference is not None:
-        cases = cases_to_separate(args.difference, args.sd, power=args.power, level=args.level, pilot_n=args.n)
+        cases = cases_to_separate(args.difference, args.sd, power=args.power, level=args.confidence, pilot_n=args.n)
         out.print(f"{_count(cases)} cases find a difference of {args.difference:g} with power {args.power:g}")
         if args.n is not None:
-            smallest = detectable_difference(args.n, args.sd, power=args.power, level=args.level)
-            power = paired_power(args.difference, args.sd, args.n, level=args.level)
+            smallest = detectable_difference(args.n, args.sd, power=args.power, level=args.confidence)
+            power = paired_power(args.difference, args.sd, args.n, level=args.confidence)
             out.print(
                 f"{args.n} cases find it with power {power:.2f}; with power {args.power:g} they find {smallest:.4g}"
             )
@@ -65,25 +74,23 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _from_scores(args: argparse.Namespace) -> int:
-    from rich.markup import escape
-    from rich.table import Table
-
     imported = read_sources(args.sources, args)
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     out = console()
     for structure in [args.structure] if args.structure else known.structures:
         matrix = matrix_of(imported, structure, metric, args)
-        table = Table(title=f"{escape(structure)} {escape(metric)}: neighbours in the order of the means")
-        for name in ("pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"):
-            table.add_column(name, justify="left" if name == "pair" else "right")
-        for pair in plan_pairs(matrix, difference=args.difference, power=args.power, level=args.level):
-            table.add_row(
-                escape(f"{pair.a} - {pair.b}"), str(pair.n), f"{pair.difference:+.4f}", f"{pair.power:.2f}",
+        head = ["pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"]
+        rows = [head]
+        for pair in plan_pairs(matrix, difference=args.difference, power=args.power, level=args.confidence):
+            cells = (
+                one_line(f"{pair.a} - {pair.b}"), str(pair.n), f"{pair.difference:+.4f}", f"{pair.power:.2f}",
                 "" if pair.detectable is None else f"{pair.detectable:.4f}", _count(pair.cases_needed),
                 _count(pair.more_cases),
             )  # fmt: skip
-        out.print(table)
+            rows.append(list(cells))
+        title = f"{one_line(structure)} {one_line(metric)}: neighbours in the order of the means"
+        print_table(out, title, rows, right=head[1:])
     return 0
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,14 @@ from segauge.cli.sources import (
     chosen_metric,
     console,
     matrix_of,
+    one_line,
     read_sources,
 )
+from segauge.cli.tables import print_table
+from segauge.cli.wording import as_flags, policy_in_words
+from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
-from segauge.stats import SCHEMES, Ranking, rank, rank_tasks
+from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 
@@ -26,12 +29,18 @@ def add_parser(subparsers: Any) -> None:
         "rank",
         description="Rank models from the result files people already have. Several structures are ranked one by one "
         "and over all. Exit codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
+        examples=("segauge rank A=a.json B=b.json", "segauge rank scores.csv --metric dice --structure liver --pairs"),
     )
     add_source_arguments(parser)
     add_choice_arguments(parser)
-    parser.add_argument("--scheme", default="mean", choices=tuple(SCHEMES), help="scheme of the order (default: mean)")
-    parser.add_argument("--ci", default="auto", help="interval method of the means (default: auto)")
-    parser.add_argument("--margin", type=float, help="differences within it do not matter in practice")
+    parser.add_argument(
+        "--scheme", default="mean", choices=tuple(SCHEMES),
+        help="what the order is by; ranks by the others are told, too (default: mean)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--ci", default="auto", choices=("auto", *METHODS), help="interval method of the means (default: auto)"
+    )
+    parser.add_argument("--margin", type=float, metavar="VALUE", help="differences within it do not matter in practice")
     parser.add_argument("--pairs", action="store_true", help="print all pairs, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
@@ -44,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     metric = chosen_metric(known.metrics, args.metric)
     structures = [args.structure] if args.structure else list(known.structures)
     matrices = {structure: matrix_of(imported, structure, metric, args) for structure in structures}
-    options = {key: getattr(args, key) for key in ("scheme", "ci", "level", "margin", "n_resamples", "seed")}
+    options = {key: getattr(args, key) for key in ("scheme", "ci", "margin", "n_resamples", "seed")}
+    options["level"] = args.confidence
     several = len(matrices) > 1 and not any(matrix.has_failures_without_value for matrix in matrices.values())
     document: dict[str, Any]
     if several:
@@ -55,14 +65,14 @@ def run(args: argparse.Namespace) -> int:
         document = {"tasks": dict(zip(matrices, [ranking.to_dict() for ranking in rankings], strict=True))}
     _print(rankings, imported, args)
     if args.json is not None:
-        args.json.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(args.json, document)
     return 0
 
 
 def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Namespace) -> None:
     out = console()
     for finding in imported.audit.findings:
-        out.print(f"note: {finding}", markup=False)
+        out.print(f"note: {as_flags(str(finding))}", markup=False)
     for ranking in rankings:
         print_ranking(ranking, pairs=args.pairs)
 
@@ -70,7 +80,8 @@ def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Nam
 def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
     """Print a ranking as a table, with what has to be said about it."""
     out = console()
-    out.print(_table(ranking))
+    right = ("place", "n", "failed", "ranks", "wins again")
+    print_table(out, f"{ranking.title}, {ranking.n_cases} cases", _cells(ranking), keys=2, right=right)
     for line in _remarks(ranking):
         out.print(line, markup=False)
     if pairs:
@@ -79,28 +90,19 @@ def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
     out.print()
 
 
-def _table(ranking: Ranking) -> Any:
-    from rich.markup import escape
-    from rich.table import Table
-
-    table = Table(title=f"{escape(ranking.title)}, {ranking.n_cases} cases", title_justify="left")
+def _cells(ranking: Ranking) -> list[list[str]]:
     score = "mean rank" if RANKED_WITHIN_CASES in ranking.notes else "mean"
-    for name, side in (("place", "right"), ("model", "left"), (f"{score} [{100 * ranking.level:g} %]", "left")):
-        table.add_column(name, justify=side)  # type: ignore[arg-type]
-    for name in ("n", "failed", "ranks", "wins again"):
-        table.add_column(name, justify="right")
+    rows = [["place", "model", f"{score} [{100 * ranking.level:g} %]", "n", "failed", "ranks", "wins again"]]
     for model in ranking.models:
         failed = f"{100 * model.failure_share:.0f} %" if model.failure_share else ""
         ranks = f"{model.rank_low}-{model.rank_high}" if model.rank_low < model.rank_high else f"{model.rank_low}"
-        table.add_row(
-            str(model.place), escape(model.name), escape(str(model.score)), str(model.score.n), failed, ranks,
-            f"{model.win_probability:.2f}",
-        )  # fmt: skip
-    return table
+        score, wins = str(model.score), f"{model.win_probability:.2f}"
+        rows.append([str(model.place), one_line(model.name), score, str(model.score.n), failed, ranks, wins])
+    return rows
 
 
 def _remarks(ranking: Ranking) -> list[str]:
-    lines = [ranking.rule, *ranking.notes]
+    lines = [ranking.rule, *map(policy_in_words, ranking.notes)]
     share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
     deciding = ranking.deciding_cases
     shown = ", ".join(deciding[:5]) + (" ..." if len(deciding) > 5 else "")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
+from segauge.cli.parsing import add_interval_arguments
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, read_scores
 from segauge.io.tables.metadata import metadata_column, read_metadata
@@ -17,6 +18,10 @@ from segauge.stats.scales import Scale, scale_of
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+#: Help of `--key`, wherever there is metadata.
+KEY_HELP = "column of the case ids in the metadata (default: recognised, such as case, case_id, name or id)"
 
 
 def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None = "+") -> None:
@@ -29,58 +34,85 @@ def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None 
     group.add_argument(
         "--format", default="auto", choices=("auto", *FORMATS), help="kind of file (default: recognised)"
     )
-    group.add_argument("--columns", action="append", default=[], metavar="ROLE=NAME", help="column of a plain table")
-    for name, hint in get_type_hints(Repairs).items():
-        flag = f"--{name.replace('_', '-')}"
-        group.add_argument(flag, default="refuse", choices=get_args(hint), help=f"what to do about {flag[2:]}")
+    group.add_argument(
+        "--columns", action="append", default=[], metavar="ROLE=NAME",
+        help="what a column of a plain table is: case=patient_id, model=team, value=score; give it per column",
+    )  # fmt: skip
+    add_repair_arguments(group, get_type_hints(Repairs))
+
+
+#: The problems that can be repaired, in words; the choices of each are those of `Repairs`.
+_REPAIRS = {
+    "duplicates": "a case that stands twice with different values: take the first, the last or the mean",
+    "cases": "models scored on different cases: keep each model's own, take the cases common to all, or count what "
+    "is not there as failed",
+    "empty": "empty cells where another model has a score: a failure, or a structure that is absent",
+    "out_of_range": "values outside the metric's scale: drop them, which counts as a failure",
+}
+
+
+def add_repair_arguments(group: Any, names: Iterable[str]) -> None:
+    """Add a switch for each kind of problem in score files."""
+    hints = get_type_hints(Repairs)
+    for name in names:
+        group.add_argument(
+            f"--{name.replace('_', '-')}", default="refuse", choices=get_args(hints[name]),
+            help=f"{_REPAIRS[name]} (default: refuse)",
+        )  # fmt: skip
 
 
 def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that choose scores and say what failures count as."""
     group = parser.add_argument_group("scores")
-    group.add_argument("--structure", help="only this structure")
-    group.add_argument("--metric", help="only this metric; the name of the metric where the file does not say")
+    group.add_argument("--structure", metavar="NAME", help="only this structure")
+    group.add_argument(
+        "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
+    )
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for metrics that segauge does not know")
     group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale, for metrics that segauge does not know")
     add_policy_arguments(group)
     group.add_argument("--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ...")
-    group.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    group.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
     group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
-    statistics = parser.add_argument_group("statistics")
-    statistics.add_argument("--level", type=float, default=0.95)
-    statistics.add_argument("--n-resamples", type=int, default=10_000)
-    statistics.add_argument("--seed", type=int, default=0)
+    add_interval_arguments(parser.add_argument_group("statistics"), n_resamples=10_000)
 
 
 def add_policy_arguments(group: Any) -> None:
     """Add the arguments that say what cases without a number count as."""
     group.add_argument(
-        "--failed", default="auto", choices=get_args(FailedPolicy), help="what missed and failed cases count as"
-    )
+        "--failed", default="auto", choices=get_args(FailedPolicy),
+        help="what missed and failed cases count as: the worst value, a penalty, no value but behind all others, or "
+        "nothing at all (default: auto, the worst of a bounded scale such as Dice, last for distances)",
+    )  # fmt: skip
     group.add_argument(
-        "--absent", default="exclude", choices=get_args(AbsentPolicy), help="what cases without the structure count as"
+        "--absent", default="exclude", choices=get_args(AbsentPolicy),
+        help="what cases count as where neither mask has the structure (default: exclude)",
+    )  # fmt: skip
+    group.add_argument(
+        "--penalty", type=float, metavar="VALUE", help="value of a failed case, such as the image diagonal in mm"
     )
-    group.add_argument("--penalty", type=float, help="value of a failed case, such as the image diagonal in mm")
 
 
 def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedScores:
     """Read the files that the arguments name."""
-    named = [_named(source) for source in sources]
+    named = [named_source(source) for source in sources]
     if any(name for name, _ in named) and not all(name for name, _ in named):
         raise InvalidInput("Name all models (NAME=PATH) or none of them.")
     files: Any = {name: path for name, path in named if name} or [path for _, path in named]
     repairs = Repairs(**{name: getattr(args, name) for name in get_type_hints(Repairs)})
     return read_scores(
-        files, format=args.format, metric=args.metric, columns=dict(map(_pair, args.columns)), repairs=repairs
+        files, format=args.format, metric=args.metric, columns=dict(map(role_and_name, args.columns)), repairs=repairs
     )
 
 
-def _named(source: str) -> tuple[str, Path]:
+def named_source(source: str) -> tuple[str, Path]:
+    """Return name and path of NAME=PATH; without a name where the text is the path of a file that is there."""
     name, sign, path = source.partition("=")
     return (name, Path(path)) if sign and not Path(source).exists() else ("", Path(source))
 
 
-def _pair(text: str) -> tuple[str, str]:
+def role_and_name(text: str) -> tuple[str, str]:
+    """Return role and column of ROLE=NAME."""
     role, sign, name = text.partition("=")
     if not sign:
         raise InvalidInput(f"Expected ROLE=NAME, such as case=patient_id, got {text!r}.")

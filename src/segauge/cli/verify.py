@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.eval import LAYOUT_HELP
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, verify
@@ -22,12 +23,13 @@ def add_parser(subparsers: Any) -> None:
         "verify",
         description="Compute a result of `segauge eval --json` again: from its rows, and with --pred and --gt from the "
         "images. Exit codes: 0 every number comes out again, 1 tool error, 2 usage, 5 some do not.",
+        examples=("segauge verify result.json", "segauge verify result.json --pred predictions --gt labels"),
     )
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
     parser.add_argument("--pred", type=Path, metavar="PATH", help="predictions, to measure every score again")
     parser.add_argument("--gt", type=Path, metavar="PATH", help="ground truth, to measure every score again")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help="default: recognised")
-    parser.add_argument("--jobs", type=int, help="worker processes (default: one per core)")
+    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per core)")
     parser.set_defaults(run=run)
 
 

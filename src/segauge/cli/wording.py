@@ -6,12 +6,13 @@ import re
 
 #: Parameters that are flags of the commands; others stay as they are.
 _FLAGS = (
-    "allow_nonuniform", "any_frame_of_reference", "frame", "label", "max_voxels", "metrics", "nan", "noise_floor",
-    "reference", "resample", "segment_number", "spacing", "threshold", "trust_array",
+    "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "duplicates", "empty", "failed", "frame", "key",
+    "label", "max_voxels", "metrics", "nan", "noise_floor", "out_of_range", "penalty", "reference", "resample",
+    "segment_number", "spacing", "threshold", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
 _ALL = ('structures="all"', "--structures all")
-_STRUCTURES = re.compile(r"\bstructures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
+_STRUCTURES = re.compile(r"\b(pred_)?structures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
 
 def as_flags(message: str) -> str:
@@ -21,7 +22,30 @@ def as_flags(message: str) -> str:
         name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")
         return f"{name} {value}" if value and value != "True" else name
 
-    return _PARAMETER.sub(flag, _STRUCTURES.sub(r"--structures \1=\2\3", message).replace(*_ALL))
+    def structures(match: re.Match[str]) -> str:
+        return f"--{'pred-' if match[1] else ''}structures {match[2]}={match[3]}{match[4] or ''}"
+
+    return _PARAMETER.sub(flag, _STRUCTURES.sub(structures, message).replace(*_ALL))
+
+
+_POLICY = re.compile(r"^failed=(\w+), absent=(\w+)(?:, missing=(\w+))?$")
+_FAILED = {
+    "worst": "a failed case counts as the worst value",
+    "penalty": "a failed case counts as the penalty",
+    "last": "a failed case has no value, and ranks behind all others",
+    "exclude": "failed cases are left out",
+}
+_ABSENT = {"exclude": "are left out", "perfect": "count as perfect"}
+
+
+def policy_in_words(note: str) -> str:
+    """Return the note "failed=worst, absent=exclude" in words; any other note as it is."""
+    found = _POLICY.match(note)
+    if found is None or found[1] not in _FAILED or found[2] not in _ABSENT:
+        return note
+    missing = "; cases without a prediction are left out" if found[3] == "exclude" else ""
+    words = f"{_FAILED[found[1]]}; cases without the structure {_ABSENT[found[2]]}{missing} (--failed, --absent)"
+    return f"{words[0].upper()}{words[1:]}"
 
 
 def counted(number: int, noun: str) -> str:

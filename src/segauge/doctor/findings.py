@@ -43,10 +43,6 @@ class Diagnosis:
         """True if nothing stands in the way of measuring and nothing should be looked at first."""
         return all(finding.level is Level.NOTE for finding in self.findings)
 
-    def about(self, topic: Topic) -> tuple[Finding, ...]:
-        """Return the findings of one topic."""
-        return tuple(finding for finding in self.findings if finding.topic == topic)
-
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for JSON."""
         rows = [

@@ -90,9 +90,9 @@ def _spelling_warnings(names: Sequence[str]) -> list[str]:
 
 def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
     """Say once what concerns many cases and would change what their numbers mean."""
-    assumed, together = (
+    assumed, together, pred_together = (
         [case for case, record in records.items() if record.get(fact)]
-        for fact in ("spacing_assumed", "labels_together")
+        for fact in ("spacing_assumed", "labels_together", "pred_labels_together")
     )
     warnings = []
     if assumed:
@@ -102,18 +102,24 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
         )
     if together:
         warnings.append(
-            f"{len(together)} ground truths hold several labels, such as that of {together[0]!r}: all of them were "
-            'taken together as foreground. structures="all" measures each.'
+            f"ground truths that hold several labels: {len(together)}, such as that of {together[0]!r}. All of them "
+            'were taken together as foreground; structures="all" measures each.'
+        )
+    if pred_together:
+        warnings.append(
+            f"predictions that hold several labels where the ground truth has one: {len(pred_together)}, such as that "
+            f"of {pred_together[0]!r}. All of them were taken together as foreground. If one of them is meant, say "
+            "which is which: structures={'NAME': 1} and pred_structures={'NAME': 2}."
         )
     return warnings
 
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:
     names = ", ".join(map(repr, absent))
-    have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural)) or "none of those asked for"
-    return (
-        f"{names} occurs in none of the {n} ground truths, so there is nothing to measure it against. "
-        f"Those that occur: {have}. Check the labels, or leave it out of structures."
+    have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural))
+    advice = f"Those that occur: {have}. Check the labels, or leave it out of structures."
+    return f"{names} occurs in none of the {n} ground truths, so there is nothing to measure it against. " + (
+        advice if have else 'Check the labels with `segauge info`; structures="all" measures those that are there.'
     )
 
 

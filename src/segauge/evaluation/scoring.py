@@ -58,7 +58,8 @@ class ScoringOptions:
 
     def __post_init__(self) -> None:
         """Refuse what would fail in every case, once and before the first."""
-        DetectionRules(iou_threshold=self.detection_iou)
+        if not 0 < self.detection_iou <= 1:
+            raise InvalidInput(f"detection_iou: expected a number above 0 and up to 1, got {self.detection_iou!r}.")
         self.followed()
         for name, known in (
             ("hd", get_args(HdMode)),
@@ -135,6 +136,7 @@ class _Remarks:
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
     labels_together: bool = False
+    pred_labels_together: bool = False
 
 
 def score_case(job: CaseJob) -> Record:
@@ -253,6 +255,11 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
             'structures="all" measures each'
         )
+    elif options.spec.mode == "foreground" and len(pairs.pred["foreground"]) > 1:
+        remarks.pred_labels_together = True
+        names = [pred_reading.labels.names.get(label) or f"label {label}" for label in pairs.pred["foreground"]]
+        listed = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
+        remarks.notes.append(f"pred: {listed} were taken together, against one label of the ground truth")
     return pairs
 
 
@@ -281,6 +288,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
         "labels_together": remarks.labels_together,
+        "pred_labels_together": remarks.pred_labels_together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }

@@ -55,7 +55,8 @@ def stack_layers(
             if (len(layers) + 1) * voxels > limits.max_voxels:
                 raise FileTooLarge(
                     f"{source}: its structures overlap so much that they need more than {len(layers)} layers of "
-                    f"{voxels} voxels, above the limit of {limits.max_voxels}. If the file is right, raise max_voxels."
+                    f"{voxels} voxels, above the limit of {limits.max_voxels}. "
+                    "If the file is right, raise the limit with max_voxels=."
                 )
             layer = np.zeros(tuple(shape), dtype=width)
             layers.append(layer)

@@ -45,7 +45,7 @@ def check_dimensions(shape: Sequence[int], source: str, limits: Limits) -> int:
     if voxels > limits.max_voxels:
         raise FileTooLarge(
             f"{source}: the header asks for {size} = {voxels} voxels, more than the limit of {limits.max_voxels}. "
-            "If the file is right, raise max_voxels."
+            "If the file is right, raise the limit with max_voxels=."
         )
     return voxels
 

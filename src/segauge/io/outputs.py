@@ -4,28 +4,60 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from segauge.errors import InvalidInput
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes | Iterable[str]) -> Path:
-    """Write a file (text as UTF-8, or pieces of text) beside its place, then put it there at once; return its path."""
+    """Write a file (text as UTF-8, or pieces of text) beside its place, then put it there at once; return its path.
+
+    Folders that are not there are made. A pipe or device, such as /dev/stdout, is written to, and not replaced.
+    """
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if target.exists() and not target.is_file() and not target.is_dir():
+            with target.open("wb") as file:
+                _write(file, content)
+            return target
         with beside.open("wb") as file:
-            for piece in (content,) if isinstance(content, (str, bytes)) else content:
-                file.write(piece.encode("utf-8", errors="backslashreplace") if isinstance(piece, str) else piece)
-            file.flush()
+            _write(file, content)
             os.fsync(file.fileno())
         beside.replace(target)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise InvalidInput(f"{target}: cannot be written ({error.strerror}).") from error
     return target
+
+
+def write_json(path: str | os.PathLike[str], document: object) -> Path:
+    """Write a document as strict JSON, readable for people; return its path."""
+    return write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def check_output(path: str | os.PathLike[str]) -> None:
+    """Refuse a place where no file can be written, before anything is computed for it."""
+    target = Path(path)
+    if target.is_dir():
+        raise InvalidInput(f"{target}: is a folder; expected the name of a file to write.")
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{target}: its folder cannot be made ({error.strerror}).") from error
+    if not os.access(target.parent, os.W_OK) and not (target.exists() and os.access(target, os.W_OK)):
+        raise InvalidInput(f"{target}: cannot be written, its folder is read-only.")
+
+
+def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:
+    for piece in (content,) if isinstance(content, (str, bytes)) else content:
+        file.write(piece.encode("utf-8", errors="backslashreplace") if isinstance(piece, str) else piece)
+    file.flush()
 
 
 def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

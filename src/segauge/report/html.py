@@ -15,7 +15,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import MissingExtra
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
 from segauge.metrics.definitions.noise import SUFFIX
@@ -25,6 +24,7 @@ from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
+from segauge.report.requirements import check_report_extra
 from segauge.report.summary import (
     Summary,
     count_text,
@@ -163,10 +163,9 @@ def _json(value: Any) -> str:
 
 
 def _jinja() -> Any:
-    try:
-        import jinja2
-    except ImportError as error:
-        raise MissingExtra("The HTML report needs jinja2, altair and vl-convert: install `segauge[report]`.") from error
+    check_report_extra()
+    import jinja2
+
     return jinja2
 
 

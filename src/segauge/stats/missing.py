@@ -35,9 +35,11 @@ class MissingPolicy:
         failed: for missed, spurious, missing, unreadable and refused cases. "worst": the worst value of a bounded
             scale (0 for Dice and NSD). "penalty": a finite value given in `penalty`, such as the image diagonal in
             mm, on scales without a worst value ("worst" on the others).
-            "last": no value, but behind every case that has one wherever cases are ranked. "exclude": left out and
-            counted, as in segauge 0.2 (a model then gains by failing on its hardest cases). "auto": "worst" on a
-            bounded scale, "penalty" where one is given, otherwise "last".
+            "last": no value, but behind every case that has one wherever cases are ranked. "auto": "worst" on a
+            bounded scale, "penalty" where one is given, otherwise "last". These four are about cases without a value:
+            the Dice 0 of a missed structure stays. "exclude": every failed case is left out and counted, also one
+            that has a value, so that all metrics speak of the same cases; a model then gains by failing on its
+            hardest ones.
         absent: for cases where neither mask has the structure. "exclude": left out and counted; "perfect": the best
             value of the scale.
         penalty: one value for all cases, or one per case id.
@@ -114,6 +116,8 @@ def resolve(
     failures = np.fromiter(map(counting.__contains__, listed), dtype=bool, count=len(listed))
     absent = np.fromiter(map(Status.ABSENT.__eq__, listed), dtype=bool, count=len(listed))
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
+    if decided.failed == "exclude":
+        values[failures] = np.nan
     for i in np.flatnonzero(failures & np.isnan(values)):
         values[i] = _failure_value(table.cases[i], decided, scale)
     return Resolved(

@@ -22,7 +22,6 @@ class RankingScheme:
 
     key: str
     definition: str
-    needs_values: bool
     function: Callable[[ScoreMatrix], Floats]
 
 
@@ -82,11 +81,11 @@ def _failures_worst(matrix: ScoreMatrix) -> Floats:
 SCHEMES: dict[str, RankingScheme] = {
     scheme.key: scheme
     for scheme in (
-        RankingScheme("mean", by_mean.__doc__ or "", True, by_mean),
-        RankingScheme("median", by_median.__doc__ or "", False, by_median),
-        RankingScheme("rank-then-mean", by_mean_rank.__doc__ or "", False, by_mean_rank),
-        RankingScheme("test-then-rank", by_tests_won.__doc__ or "", False, by_tests_won),
-        RankingScheme("failures", by_failures.__doc__ or "", False, by_failures),
+        RankingScheme("mean", by_mean.__doc__ or "", by_mean),
+        RankingScheme("median", by_median.__doc__ or "", by_median),
+        RankingScheme("rank-then-mean", by_mean_rank.__doc__ or "", by_mean_rank),
+        RankingScheme("test-then-rank", by_tests_won.__doc__ or "", by_tests_won),
+        RankingScheme("failures", by_failures.__doc__ or "", by_failures),
     )
 }
 

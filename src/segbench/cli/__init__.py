@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,25 +27,40 @@ def _one_thread() -> Iterator[None]:
 
 
 with _one_thread():
+    from segauge import __version__
+    from segauge.cli.parsing import Parser
+    from segauge.cli.wording import as_flags
     from segauge.errors import SegaugeError
 
 #: Modules of this package; each has `add_parser(subparsers)` for its commands, which set a default `run(args) -> int`.
-COMMANDS: tuple[str, ...] = ("analyze", "cards", "claim", "import_scores", "overlap", "results", "run", "verify")
+COMMANDS: tuple[str, ...] = ("run", "results", "verify", "analyze", "claim", "import_scores", "cards", "overlap")
+_EXAMPLES = (
+    "segbench run --config configs/phantom.yaml --render site",
+    'segbench claim "A > B on liver dice" scores.csv',
+    "segbench run --help    every command says what it takes",
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; exit codes: 0 fine, 1 error, 2 usage, 3 some predictions failed, 5 does not follow."""
-    parser = argparse.ArgumentParser(
-        prog="segbench", description="Compare segmentation models: a leaderboard anyone can reproduce."
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    parser = Parser(
+        prog="segbench",
+        description="Compare segmentation models: a leaderboard anyone can reproduce.",
+        examples=_EXAMPLES,
     )
+    parser.add_argument("--version", action="version", version=f"segbench {__version__}")
     subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     for name in COMMANDS:
         import_module(f"segbench.cli.{name}").add_parser(subparsers)
-    args = parser.parse_args(arguments)
+    if not given:
+        parser.print_help(sys.stderr)
+        return 2
+    args = parser.parse_args(given)
     try:
         return int(args.run(args))
     except SegaugeError as error:
-        print(f"segbench: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
+        print(f"segbench: {as_flags(str(error))}", file=sys.stderr)  # noqa: T201 - the command line speaks
         return 1
     except KeyboardInterrupt:
         print("segbench: stopped; the same command goes on where it was.", file=sys.stderr)  # noqa: T201

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
-from segauge.cli.sources import console, one_line, policy_of, scale_for
+from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.sources import (
+    KEY_HELP,
+    add_policy_arguments,
+    add_repair_arguments,
+    console,
+    named_source,
+    one_line,
+    policy_of,
+    role_and_name,
+    scale_for,
+)
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
@@ -23,17 +34,25 @@ def add_parser(subparsers: Any) -> None:
         description="Analyses per-case scores of several models: a Touchstone folder, any table that segauge imports, "
         "a record of segbench, or a folder of such records (each a test set). Several test sets: NAME=PATH each. Exit "
         "codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
+        examples=(
+            "segbench analyze results/phantom.json --out analysis",
+            "segbench analyze scores.csv --metadata patients.csv --out analysis",
+        ),
     )
     parser.add_argument("results", nargs="+", metavar="RESULTS", help="scores of one test set, or NAME=PATH of several")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder to write into")
-    parser.add_argument("--title", default="", help="of the page")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="folder to write into")
+    parser.add_argument("--title", default="", metavar="TEXT", help="title of the page")
     add_reading_arguments(parser)
     parser.add_argument("--groups", type=Path, metavar="FILE", help="declared groups of cases (YAML)")
     parser.add_argument("--split", metavar="COLUMN", help='metadata column of official splits ("" for none)')
     parser.add_argument("--stratify", metavar="COLUMN", help="hold gaps between groups against this column or family")
-    parser.add_argument("--minimum", type=int, help="smallest group that is estimated (default: 5)")
-    parser.add_argument("--figures", default="svg,pdf", help="formats of the figures, or none (default: svg,pdf)")
-    parser.add_argument("--processes", type=int, help="that render figures (default: one per processor)")
+    parser.add_argument("--minimum", type=int, metavar="N", help="smallest group that is estimated (default: 5)")
+    parser.add_argument(
+        "--figures", default="svg,pdf", metavar="KINDS", help="formats of the figures, or none (default: svg,pdf)"
+    )
+    parser.add_argument(
+        "--jobs", "--processes", type=int, metavar="N", help="processes that render figures (default: one per core)"
+    )
     add_rule_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -44,19 +63,19 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format", default="auto", choices=("auto", *FORMATS), help="kind of file (default: recognised)"
     )
-    group.add_argument("--columns", action="append", default=[], metavar="ROLE=NAME", help="column of a plain table")
-    group.add_argument("--metric", help="only this metric; the name of the metric where the file does not say")
+    group.add_argument(
+        "--columns", action="append", default=[], metavar="ROLE=NAME",
+        help="what a column of a plain table is: case=patient_id, model=team, value=score; give it per column",
+    )  # fmt: skip
+    group.add_argument(
+        "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
+    )
     group.add_argument("--metadata", action="append", default=[], metavar="FILE", help="a row per case, or NAME=FILE")
-    group.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
+    group.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
     group.add_argument("--models", type=Path, metavar="FILE", help="registry of the models (YAML)")
     group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
-    for name, hint in get_type_hints(Repairs).items():
-        if name != "cases":
-            flag = f"--{name.replace('_', '-')}"
-            group.add_argument(flag, default="refuse", choices=get_args(hint), help=f"what to do about {flag[2:]}")
-    group.add_argument("--failed", default="auto", choices=("auto", "worst", "penalty", "last", "exclude"))
-    group.add_argument("--absent", default="exclude", choices=("exclude", "perfect"))
-    group.add_argument("--penalty", type=float, help="value of a failed case, such as the image diagonal in mm")
+    add_repair_arguments(group, ("duplicates", "empty", "out_of_range"))
+    add_policy_arguments(group)
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for a --metric that segauge does not know")
     group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale of such a metric")
 
@@ -67,10 +86,8 @@ def add_rule_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--preset", default="segbench", choices=tuple(PRESETS), help="set of rules (default: segbench)")
     group.add_argument("--cases", choices=tuple(CASE_RULES), help="which cases count (default: common)")
     group.add_argument("--average", choices=tuple(AVERAGE_RULES), help="average that leads (default: structure-means)")
-    group.add_argument("--margin", type=float, help="differences within it do not matter in practice")
-    group.add_argument("--level", type=float, help="of intervals and verdicts (default: 0.95)")
-    group.add_argument("--n-resamples", type=int, help="of boards, maps and claims (default: 10000)")
-    group.add_argument("--seed", type=int, help="of the resampling (default: 0)")
+    group.add_argument("--margin", type=float, metavar="VALUE", help="differences within it do not matter in practice")
+    add_interval_arguments(group, n_resamples=10_000, preset=True)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -79,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
     options = study_options(args.results, args, groups=args.groups, split=args.split, stratify=args.stratify)
     inputs, models = read_study(options, rules)
     analysis = analyze(inputs, rules, title=args.title, models=models)
-    written = write_study(analysis, args.out, endings=_endings(args.figures), processes=args.processes)
+    written = write_study(analysis, args.out, endings=_endings(args.figures), processes=args.jobs)
     _print(analysis)
     console().print(
         f"{written.page}: page, {written.n_figures} figures, {written.n_tables} tables", markup=False, soft_wrap=True
@@ -89,8 +106,8 @@ def run(args: argparse.Namespace) -> int:
 
 def rules_of_arguments(args: argparse.Namespace, **changed: Any) -> Rules:
     """Return the rules that the arguments choose."""
-    names = ("cases", "average", "margin", "level", "n_resamples", "seed")
-    return rules_of(args.preset, **{name: getattr(args, name) for name in names}, **changed)
+    names = ("cases", "average", "margin", "n_resamples", "seed")
+    return rules_of(args.preset, **{name: getattr(args, name) for name in names}, level=args.confidence, **changed)
 
 
 def study_options(results: list[str], args: argparse.Namespace, **further: Any) -> StudyOptions:
@@ -99,11 +116,11 @@ def study_options(results: list[str], args: argparse.Namespace, **further: Any) 
     scales = {args.metric: scale_for(args.metric, args)} if args.metric and args.higher_is_better else {}
     return StudyOptions(
         sources=_sources(results),
-        metadata=dict(map(_named, args.metadata)),
+        metadata=dict(map(named_source, args.metadata)),
         key=args.key,
         models=args.models,
         format=args.format,
-        columns=dict(_pair(text) for text in args.columns),
+        columns=dict(map(role_and_name, args.columns)),
         repairs=repairs,
         metric=args.metric,
         cluster=args.cluster,
@@ -117,7 +134,7 @@ def _sources(results: list[str]) -> dict[str, Path]:
     """Return the test sets by name: the one given, or that of the file or folder."""
     found: dict[str, Path] = {}
     for text in results:
-        name, path = _named(text)
+        name, path = named_source(text)
         paths = records_in(path) or [path]
         for one in paths:
             own = name if name and len(paths) == 1 else one.name.removesuffix(one.suffix) or str(one)
@@ -125,18 +142,6 @@ def _sources(results: list[str]) -> dict[str, Path]:
                 raise InvalidInput(f"Two test sets are called {own!r}; name them: NAME=PATH.")
             found[own] = one
     return found
-
-
-def _named(text: str) -> tuple[str, Path]:
-    name, sign, path = text.partition("=")
-    return (name, Path(path)) if sign and not Path(text).exists() else ("", Path(text))
-
-
-def _pair(text: str) -> tuple[str, str]:
-    role, sign, name = text.partition("=")
-    if not sign:
-        raise InvalidInput(f"Expected ROLE=NAME, such as case=patient_id, got {text!r}.")
-    return role, name
 
 
 def _endings(text: str) -> tuple[str, ...]:

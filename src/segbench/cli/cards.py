@@ -8,7 +8,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, ModelCard, dataset_cards, exposure, known_lineage, model_cards
-from segbench.cli.printing import console, one_line, table
+from segbench.cli.printing import console, one_line, print_table
 from segbench.registry import DATASETS, MODELS, offers
 from segbench.suggestions import unknown
 
@@ -16,33 +16,39 @@ from segbench.suggestions import unknown
 def add_parser(subparsers: Any) -> None:
     """Add the commands."""
     listing: argparse.ArgumentParser = subparsers.add_parser(
-        "list", help="datasets or models that can be used, and those that only have a card"
+        "list",
+        help="datasets or models that can be used, and those that only have a card",
+        description="List what a config can name, and what has a card: facts, licence, who has seen what. "
+        "Exit codes: 0 fine, 2 usage.",
+        examples=("segbench list models",),
     )
-    listing.add_argument("what", choices=("datasets", "models"))
+    listing.add_argument("what", choices=("datasets", "models"), help="which of the two")
     listing.set_defaults(run=run_list)
     card: argparse.ArgumentParser = subparsers.add_parser(
-        "card", help="what is known about a dataset or model, and who has seen what"
+        "card",
+        help="what is known about a dataset or model, and who has seen what",
+        description="Print the card of a dataset or model, and its exposures. Exit codes: 0 fine, 1 no such card, "
+        "2 usage.",
+        examples=("segbench card kits23",),
     )
-    card.add_argument("name")
+    card.add_argument("name", metavar="NAME", help="of a dataset or model, as `segbench list` prints it")
     card.add_argument("--json", action="store_true", help="print the card as JSON")
     card.set_defaults(run=run_card)
 
 
 def run_list(args: argparse.Namespace) -> int:
     """Print plug-ins and cards."""
-    from rich.markup import escape
-
     out = console()
-    shown = table(f"{args.what} that can be used", "name in a config", "from")
+    rows = [["name in a config", "from"]]
     for offer in offers(DATASETS if args.what == "datasets" else MODELS).values():
-        shown.add_row(escape(offer.name), escape(f"{offer.package} ({offer.entry.value})"))
-    out.print(shown)
-    cards = table(f"cards of {args.what}", "name", "title or version", "licence")
+        rows.append([one_line(offer.name), one_line(f"{offer.package} ({offer.entry.value})")])
+    print_table(out, f"{args.what} that can be used", rows)
+    cards = [["name", "title" if args.what == "datasets" else "version", "licence"]]
     found: tuple[DatasetCard | ModelCard, ...] = dataset_cards() if args.what == "datasets" else model_cards()
     for card in found:
         second = card.title if isinstance(card, DatasetCard) else card.version
-        cards.add_row(*(escape(one_line(text)) for text in (card.name, second, card.licence)))
-    out.print(cards)
+        cards.append([one_line(text) for text in (card.name, second, card.licence)])
+    print_table(out, f"cards of {args.what}", cards, text=("title", "licence"))
     return 0
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import console, one_line
+from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
+from segauge.io.outputs import write_json
 from segbench.analysis import (
     Assessment,
     Claim,
@@ -33,8 +34,12 @@ def add_parser(subparsers: Any) -> None:
         description='Judges a claim such as "MedNeXt > STU-Net-B on liver dice", "A >= B by 0.01 on average nsd", '
         '"A = B by 0.02 on kidney dice" or "A > all on liver dice". With --reviewer, from published mean, SD and n. '
         "Exit codes: 0 the claim is supported, 1 error, 2 usage, 6 it is not shown, 7 it is refuted.",
+        examples=(
+            'segbench claim "MedNeXt > STU-Net-B on liver dice" scores.csv',
+            'segbench claim "A > B on liver dice" --reviewer --mean 0.95 0.94 --sd 0.03 0.04 --n 100',
+        ),
     )
-    parser.add_argument("claim", help="the claim, in quotes")
+    parser.add_argument("claim", metavar="CLAIM", help="the claim, in quotes")
     parser.add_argument("results", nargs="?", metavar="RESULTS", help="per-case scores (not with --reviewer)")
     add_reading_arguments(parser)
     add_rule_arguments(parser)
@@ -43,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
     review.add_argument("--mean", type=float, nargs=2, metavar=("A", "B"), help="published means, in the claim's order")
     review.add_argument("--sd", type=float, nargs=2, metavar=("A", "B"), help="published standard deviations")
     review.add_argument("--n", type=int, nargs="+", metavar="N", help="number of cases (two for separate test sets)")
-    review.add_argument("--correlation", type=float, help="of the two models' scores, where known")
+    review.add_argument("--correlation", type=float, metavar="R", help="of the two models' scores, where known")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
 
@@ -131,7 +136,7 @@ def _lines(found: Assessment) -> list[str]:
             f"To show a difference of this size with 80 % power: {needed} (these {found.n} would find it with "
             f"{percent(plan.power)})"
         )
-    return [*lines, *(f"note: {note}" for note in found.notes)]
+    return [*lines, *(f"note: {policy_in_words(note)}" for note in found.notes)]
 
 
 def _review_lines(claim: Claim, found: Review) -> list[str]:
@@ -148,7 +153,7 @@ def _review_lines(claim: Claim, found: Review) -> list[str]:
             needed = "no realistic number of" if one.cases_needed is None else str(one.cases_needed)
             words += f", {needed} cases needed (80 % power)"
         lines.append(words)
-    return [*lines, *(f"note: {note}" for note in found.notes)]
+    return [*lines, *(f"note: {policy_in_words(note)}" for note in found.notes)]
 
 
 def percent(share: float) -> str:
@@ -204,4 +209,4 @@ def review_values(claim: Claim, found: Review) -> dict[str, Any]:
 
 def _write(path: Path | None, values: dict[str, Any]) -> None:
     if path is not None:
-        path.write_text(json.dumps(values, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_json(path, values)

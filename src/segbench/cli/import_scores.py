@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge import read_metadata
-from segauge.cli.sources import add_source_arguments, read_sources
+from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.sources import KEY_HELP, add_source_arguments, read_sources
 from segbench.cards import dataset_card
 from segbench.cli.printing import console, print_boards
 from segbench.config import EXPOSURE_POLICIES
@@ -24,20 +25,25 @@ def add_parser(subparsers: Any) -> None:
         description="Reads what `segauge import` reads (Touchstone folders, challengeR, nnU-Net, MONAI, panoptica, "
         "CSV, Parquet, JSON), audits it, and writes a record with its leaderboard. Exit codes: 0 fine, 1 refused, "
         "2 usage.",
+        examples=("segbench import A=a/summary.json B=b/summary.json --dataset kits23 -o results/ours.json",),
     )
     add_source_arguments(parser)
-    parser.add_argument("--metric", help="name of the metric where the file does not say")
-    parser.add_argument("--dataset", required=True, help="card of the dataset the scores were made on: kits23, ...")
+    parser.add_argument("--metric", metavar="KEY", help="name of the metric where the file does not say")
+    parser.add_argument(
+        "--dataset", required=True, metavar="NAME",
+        help="card of the dataset the scores were made on, such as kits23; `segbench list datasets` has them all",
+    )  # fmt: skip
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="FILE", help="where the record goes")
-    parser.add_argument("--title", default="", help="what the page calls it")
+    parser.add_argument("--title", default="", metavar="TEXT", help="what the page calls it")
     parser.add_argument(
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ..."
     )
-    parser.add_argument("--key", help="column of the case ids in the metadata (default: a usual name)")
-    parser.add_argument("--exposure-policy", default="strict", choices=tuple(EXPOSURE_POLICIES), help="who is ranked")
-    parser.add_argument("--confidence", type=float, default=0.95)
-    parser.add_argument("--n-resamples", type=int, default=10_000)
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
+    parser.add_argument(
+        "--exposure-policy", default="strict", choices=tuple(EXPOSURE_POLICIES),
+        help="who is ranked: only models known not to have seen the dataset, or more (default: strict)",
+    )  # fmt: skip
+    add_interval_arguments(parser, n_resamples=10_000)
     parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
     parser.set_defaults(run=run)
 

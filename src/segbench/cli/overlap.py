@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, table
+from segauge.io.outputs import write_json
+from segbench.cli.printing import console, one_line, print_progress, print_table
 from segbench.overlap import find_overlap, images_of
 
 #: Exit code where the datasets share images.
@@ -23,6 +22,7 @@ def add_parser(subparsers: Any) -> None:
         description="Find near-duplicate images: resampled, cropped or rescaled copies, and often other scans of the "
         "same patient in the same pose. Mirrored, turned and stretched copies are not found. A and B are folders of "
         "NIfTI images, or datasets: kits23, kits23=data/kits23. Exit codes: 0 none, 1 error, 2 usage, 3 some found.",
+        examples=("segbench overlap data/ours/images kits23=data/kits23 --json shared.json",),
     )
     parser.add_argument("left", metavar="A", help="a folder of images, a dataset, or dataset=folder")
     parser.add_argument("right", metavar="B", help="the other one")
@@ -33,26 +33,20 @@ def add_parser(subparsers: Any) -> None:
 
 def run_overlap(args: argparse.Namespace) -> int:
     """Print the pairs."""
-    from rich.markup import escape
-
     left, right = (dict(list(images_of(what).items())[: args.n_cases]) for what in (args.left, args.right))
-    found = find_overlap(left, right, _report)
+    found = find_overlap(left, right, print_progress)
     out = console()
     if found.pairs:
-        shown = table("images that show the same scan", args.left, args.right, "places", "share", "offset in mm")
+        rows = [[args.left, args.right, "places", "share", "offset in mm"]]
         for pair in found.pairs:
             offset = ", ".join(f"{value:+.1f}" for value in pair.likeness.offset_mm)
-            names = (escape(one_line(pair.left)), escape(one_line(pair.right)))
-            shown.add_row(*names, str(pair.likeness.votes), f"{pair.likeness.share:.2f}", offset)
-        out.print(shown)
+            votes, share = str(pair.likeness.votes), f"{pair.likeness.share:.2f}"
+            rows.append([one_line(pair.left), one_line(pair.right), votes, share, offset])
+        print_table(out, "images that show the same scan", rows, keys=2)
     compared = f"{found.n_left} and {found.n_right} images compared: {len(found.pairs)} pairs show the same scan."
     out.print(compared, markup=False)
     for name, reason in found.unusable.items():
         out.print(one_line(f"not compared: {name}: {reason}"), markup=False)
     if args.json is not None:
-        args.json.write_text(json.dumps(found.to_dict(), indent=1, sort_keys=True, allow_nan=False) + "\n", "utf-8")
+        write_json(args.json, found.to_dict())
     return SHARED if found.pairs else 0
-
-
-def _report(what: str, done: int, total: int) -> None:
-    print(one_line(f"[{done}/{total}] {what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks

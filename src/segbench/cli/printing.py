@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from collections.abc import Sequence
-from typing import Any
 
 from segauge.cli.sources import console, one_line
+from segauge.cli.tables import print_table
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
 from segbench.site.chapters import curve_points
@@ -13,18 +15,18 @@ from segbench.site.chapters import curve_points
 #: More boards than this are printed only when asked for.
 MOST_BOARDS = 6
 
-__all__ = ["console", "one_line", "print_boards", "table"]
+__all__ = ["console", "one_line", "print_boards", "print_progress", "print_table"]
 
 
-def table(title: str, *columns: str) -> Any:
-    """Return an empty table."""
-    from rich.markup import escape
-    from rich.table import Table
-
-    made = Table(title=escape(title), title_justify="left")
-    for column in columns:
-        made.add_column(escape(column))
-    return made
+def print_progress(what: str, done: int, total: int) -> None:
+    """Say on the error stream, where nobody reads results, what was done: over the last line on a terminal."""
+    words = one_line(f"[{done}/{total}] {what}" if total else what)
+    if not sys.stderr.isatty():
+        print(words, file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
+        return
+    ended = "\n" if done >= total else ""
+    width = shutil.get_terminal_size().columns - 1
+    print(f"\r\x1b[K{words[:width]}", end=ended, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:
@@ -53,31 +55,24 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
 
 
 def _print_board(board: Board) -> None:
-    from rich.markup import escape
-
     out = console()
     unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
-    shown = table(
-        f"{board.structure} {board.metric}{unit}, {board.n_cases} cases",
-        "place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it",
-    )  # fmt: skip
-    for standing in board.standings:
-        shown.add_row(*(escape(one_line(cell)) for cell in _cells(standing)))
-    out.print(shown)
+    rows = [["place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it"]]
+    rows += [[one_line(cell) for cell in _cells(standing)] for standing in board.standings]
+    title = one_line(f"{board.structure} {board.metric}{unit}, {board.n_cases} cases")
+    print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
     out.print(board.sentence, markup=False)
     out.print()
 
 
 def _print_overview(board: Leaderboard, chosen: Sequence[str]) -> None:
     """Print per structure and metric the model with the best mean, and who cannot be told from it."""
-    from rich.markup import escape
-
     metrics = [metric for metric in dict.fromkeys(one.metric for one in board.boards) if metric in chosen]
-    shown = table("best mean (and how many cannot be told from it)", "structure", *metrics)
+    rows = [["structure", *metrics]]
     for structure in dict.fromkeys(one.structure for one in board.boards):
         cells = [_leader(board.board(structure, metric)) for metric in metrics]
-        shown.add_row(*(escape(one_line(cell)) for cell in (structure, *cells)))
-    console().print(shown)
+        rows.append([one_line(cell) for cell in (structure, *cells)])
+    print_table(console(), "best mean (and how many cannot be told from it)", rows)
 
 
 def _leader(board: Board) -> str:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cli.printing import console, one_line, print_boards
+from segbench.cli.printing import console, one_line, print_boards, print_progress
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import make_leaderboard
 from segbench.records import RunRecord, load_record, save_record
@@ -30,8 +29,12 @@ def add_parser(subparsers: Any) -> None:
         help="recompute every statistic of a record from its per-case scores",
         description="Recomputes every statistic and compares it with what the record says. Exit codes: 0 all of it "
         "follows (or the record had none yet), 1 the record cannot be read, 2 usage, 5 some number does not follow.",
+        examples=("segbench reanalyze results/phantom.json --render site",),
     )
-    again.add_argument("--results", type=Path, required=True, metavar="FILE", help="the record, or a result file")
+    again.add_argument(
+        "results", type=Path, nargs="?", metavar="FILE", help="the record, or a result file of the reference harness"
+    )
+    again.add_argument("--results", type=Path, dest="named", metavar="FILE", help="the same, by name")
     again.add_argument("--write", action="store_true", help="write the record with the recomputed statistics")
     again.add_argument("--boards", action="store_true", help="print every board, however many there are")
     again.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
@@ -42,10 +45,16 @@ def add_parser(subparsers: Any) -> None:
         description="Makes a static site that opens from disk and on any host, older records before newer ones. What a "
         "record says is checked first, and the pages show what was found. Exit codes: 0 fine, 1 a record cannot be "
         "read, 2 usage, 5 some number does not follow (the pages say so).",
+        examples=("segbench render results/a.json results/b.json --out site",),
     )
-    pages.add_argument("--results", type=Path, required=True, nargs="+", metavar="FILE")
-    pages.add_argument("--out", type=Path, required=True, metavar="FOLDER")
-    pages.add_argument("--title", default="", help="what the site is called (default: as its only record)")
+    pages.add_argument("results", type=Path, nargs="*", metavar="FILE", help="records of runs")
+    pages.add_argument(
+        "--results", type=Path, nargs="+", default=[], dest="named", metavar="FILE", help="the same, by name"
+    )
+    pages.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="where the pages go")
+    pages.add_argument(
+        "--title", default="", metavar="TEXT", help="what the site is called (default: as its only record)"
+    )
     pages.add_argument("--predictions", type=Path, metavar="FOLDER", help="prediction files, for pictures of cases")
     pages.add_argument(
         "--config", type=Path, nargs="+", default=[], metavar="FILE", help="configs of the runs: where the datasets are"
@@ -56,14 +65,17 @@ def add_parser(subparsers: Any) -> None:
 
 def run_reanalyze(args: argparse.Namespace) -> int:
     """Recompute, compare, print, and write."""
-    record = load_record(args.results)
+    if (args.results is None) == (args.named is None):
+        raise InvalidInput("Name one record: `segbench reanalyze results/phantom.json`.")
+    path = args.results or args.named
+    record = load_record(path)
     board = make_leaderboard(record)
     print_boards(record, board, every=args.boards)
     code = print_statistics_check(record)
     fresh = record.with_analysis(board.to_dict())
     if args.write:
-        save_record(fresh, args.results)
-        console().print(f"written: {args.results}", markup=False)
+        save_record(fresh, path)
+        console().print(f"written: {path}", markup=False)
     if args.render is not None:
         render_pages([fresh], args.render)
     return code
@@ -71,7 +83,10 @@ def run_reanalyze(args: argparse.Namespace) -> int:
 
 def run_render(args: argparse.Namespace) -> int:
     """Check the records, and make the pages."""
-    records = [load_record(path) for path in args.results]
+    paths = [*args.results, *args.named]
+    if not paths:
+        raise InvalidInput("Name the records: `segbench render results/phantom.json --out site`.")
+    records = [load_record(path) for path in paths]
     checks = [("", True) if args.no_verify else _checked(record) for record in records]
     files = _files(records, args.predictions, args.config)
     render_pages([analysed(record) for record in records], args.out, title=args.title, checks=checks, files=files)
@@ -150,9 +165,9 @@ def render_pages(
 ) -> None:
     """Make the pages of records; without `checks` they say that the statistics were just computed."""
     said = [_JUST_COMPUTED] * len(records) if checks is None else checks
-    front = render(records, folder, title=title, checks=said, files=files, progress=_progress)
+    front = render(records, folder, title=title, checks=said, files=files, progress=_page_progress)
     console().print(f"written: open {front}", markup=False)
 
 
-def _progress(what: str, done: int, total: int) -> None:
-    print(one_line(f"[{done}/{total}] page of {what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
+def _page_progress(what: str, done: int, total: int) -> None:
+    print_progress(f"page of {what}", done, total)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, print_boards, table
+from segbench.cli.printing import console, one_line, print_boards, print_progress, print_table
 from segbench.cli.results import render_pages
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import leaderboard_of
 from segbench.pipeline import fetch_cases, make_predictions, make_record, open_benchmark
 from segbench.planning import Plan
 from segbench.records import save_record
-from segbench.registry import Progress
 from segbench.site import RunFiles
 
 #: Exit code of a run in which some model failed on some case.
@@ -35,14 +33,23 @@ def add_parser(subparsers: Any) -> None:
             help=help_,
             description=f"{help_[0].upper()}{help_[1:]}. What was done before a stop is kept: the same command goes on "
             "with it. Exit codes: 0 fine, 1 error, 2 usage, 3 some model failed on some case.",
+            examples=(f"segbench {name} --config configs/phantom.yaml{' --render site' * (name == 'run')}",),
         )
         parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
-        parser.add_argument("--n-cases", type=int, metavar="N", help="so many cases instead of the config's")
-        parser.add_argument("--executor", help="where predictions are made: serial, processes, dask, modal, an address")
-        parser.add_argument("--jobs", type=int, metavar="N", help="so many at a time")
-        parser.add_argument("--device", help="cpu, cuda, cuda:1 or auto")
+        parser.add_argument("--n-cases", type=int, metavar="N", help="so many cases instead of what the config says")
+        parser.add_argument(
+            "--executor", metavar="WHERE",
+            help="where predictions are made, instead of what the config says: serial, processes, dask, modal, or the "
+            "address of a dask scheduler",
+        )  # fmt: skip
+        parser.add_argument("--jobs", type=int, metavar="N", help="so many at a time, instead of what the config says")
+        parser.add_argument(
+            "--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto, instead of what the config says"
+        )
         if name in ("run", "score"):
-            parser.add_argument("--results", type=Path, metavar="FILE", help="where the record goes")
+            parser.add_argument(
+                "--results", type=Path, metavar="FILE", help="where the record goes, instead of where the config says"
+            )
             parser.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
             parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
             parser.add_argument("--resume", action="store_true", help="go on with a stopped run (which is the default)")
@@ -58,7 +65,7 @@ def run_plan(args: argparse.Namespace) -> int:
 def run_predict(args: argparse.Namespace) -> int:
     """Make the predictions."""
     benchmark = open_benchmark(_config(args))
-    made = make_predictions(benchmark, fetch_cases(benchmark, _progress()), _progress())
+    made = make_predictions(benchmark, fetch_cases(benchmark, print_progress), print_progress)
     failed = [one for one in made.predictions if one.failure]
     out = console()
     out.print(f"{len(made.predictions) - len(failed)} predictions, {len(failed)} failed", markup=False)
@@ -74,8 +81,8 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
         config = replace(config, results_path=args.results)
     benchmark = open_benchmark(config)
     _print_plan(benchmark.plan)
-    cases = fetch_cases(benchmark, _progress())
-    made = make_predictions(benchmark, cases, _progress(), only_cached=only_cached)
+    cases = fetch_cases(benchmark, print_progress)
+    made = make_predictions(benchmark, cases, print_progress, only_cached=only_cached)
     record = make_record(benchmark, cases, made)
     save_record(record, config.results_path)
     board = leaderboard_of(record)
@@ -97,37 +104,23 @@ def _config(args: argparse.Namespace) -> RunConfig:
     return replace(read_config(args.config), **{name: value for name, value in given.items() if value is not None})
 
 
-def _progress() -> Progress:
-    """Return a reporter that writes a line per step on the error stream, where nobody reads results."""
-
-    def report(what: str, done: int, total: int) -> None:
-        share = f"[{done}/{total}] " if total else ""
-        print(one_line(f"{share}{what}"), file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
-
-    return report
-
-
 def _print_plan(plan: Plan) -> None:
-    from rich.markup import escape
-
     out = console()
-    shown = table(
-        f"{plan.dataset.title}: {len(plan.case_ids)} cases, {len(plan.models)} models, {', '.join(plan.structures)}",
-        "model", "version", "structures", "ranked", "has seen the dataset", "on", "time",
-    )  # fmt: skip
+    title = f"{plan.dataset.title}: {len(plan.case_ids)} cases, {len(plan.models)} models, {', '.join(plan.structures)}"
+    rows = [["model", "ranked", "has seen the dataset", "version", "structures", "on", "time"]]
     for model in plan.models:
         seconds = None if model.seconds_per_case is None else model.seconds_per_case * len(plan.case_ids)
         cells = (
             model.name,
-            model.card.version or "unknown",
-            f"{len(model.structures)} of {len(plan.structures)}",
             "yes" if model.ranked else "no",
             f"{model.exposure.level.value}: {model.exposure.reason}",
+            model.card.version or "unknown",
+            f"{len(model.structures)} of {len(plan.structures)}",
             "GPU" if model.needs_gpu else "CPU",
-            _duration(seconds),
+            "?" if seconds is None else _duration(seconds),
         )
-        shown.add_row(*(escape(one_line(cell)) for cell in cells))
-    out.print(shown)
+        rows.append([one_line(cell) for cell in cells])
+    print_table(out, one_line(title), rows, text=("has seen the dataset",))
     silent = [f"{model.name}: {model.exposure.caveat}" for model in plan.models if model.exposure.caveat]
     for line in (*map(str, plan.exclusions), *silent, *plan.notes):
         out.print(one_line(line), markup=False)

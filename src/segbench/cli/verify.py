@@ -29,14 +29,20 @@ def add_parser(subparsers: Any) -> None:
         description="Level 1: the statistics follow from the scores. Level 2 (--predictions and --config): the scores "
         "follow from the prediction files. Level 3 (--again and --config): the predictions can be made again. Exit "
         "codes: 0 all of it follows, 1 the files cannot be read, 2 usage, 5 something does not follow.",
+        examples=(
+            "segbench verify results/phantom.json",
+            "segbench verify results/phantom.json --config configs/phantom.yaml --again",
+        ),
     )
-    parser.add_argument("results", type=Path, metavar="FILE", help="the record, or a result file of the reference")
+    parser.add_argument(
+        "results", type=Path, metavar="FILE", help="the record, or a result file of the reference harness"
+    )
     parser.add_argument("--config", type=Path, metavar="FILE", help="config of the run: where dataset and models are")
     parser.add_argument("--predictions", type=Path, metavar="FOLDER", help="level 2: folder with the prediction files")
     parser.add_argument("--sample", type=int, metavar="N", help="level 2: only N predictions, chosen at random")
-    parser.add_argument("--seed", type=int, default=0, help="of the choice (default: 0)")
+    parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice (default: 0)")
     parser.add_argument("--again", action="store_true", help="level 3: run the models again, in a folder of its own")
-    parser.add_argument("--jobs", type=int, help="worker processes")
+    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one)")
     parser.set_defaults(run=run)
 
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import Any
 
-from segauge.errors import InvalidInput, MissingExtra
+from segauge.errors import InvalidInput
 from segauge.io.tables import Repairs, metadata_column, read_metadata, read_scores
+from segauge.io.yaml_files import read_yaml
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale
 from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries
@@ -26,8 +26,8 @@ from segbench.analysis.study import StudyInput
 from segbench.cards import ModelCard
 from segbench.records import RunRecord, load_record
 
-#: Larger YAML files are no declarations.
-MOST_BYTES = 4 * 1024 * 1024
+#: Groups may list their cases one by one; a larger file is something else.
+_MAX_GROUPS_BYTES = 4 << 20
 #: Usual names of the column with the official splits.
 SPLIT_COLUMNS = ("split", "subset", "fold")
 
@@ -72,7 +72,7 @@ def read_study(options: StudyOptions, rules: Rules) -> tuple[tuple[StudyInput, .
     """Return the test sets with their groups, and what is known about the models by their display names."""
     if not options.sources:
         raise InvalidInput("Expected at least one file or folder with scores.")
-    registry = entries_of(read_yaml(options.models)) if options.models is not None else ()
+    registry = entries_of(read_yaml(options.models, "a registry of models")) if options.models is not None else ()
     found = {name: _source(path, options) for name, path in options.sources.items()}
     carded = {entry.key: entry for one in found.values() for entry in one.entries}
     models = list(dict.fromkeys(model for one in found.values() for model in one.tables))
@@ -244,31 +244,10 @@ def _families(
     split: str | None,
 ) -> tuple[Family, ...]:
     if options.groups is not None:
-        return families_of(read_yaml(options.groups), metadata)
+        return families_of(read_yaml(options.groups, "groups of cases", max_bytes=_MAX_GROUPS_BYTES), metadata)
     if not metadata:
         return ()
     if rules.is_touchstone:
         return touchstone_families(metadata)
     without = [name for name in (split, options.cluster) if name is not None]
     return suggested_families(metadata, scored.cases, rules.minimum, without)
-
-
-def read_yaml(path: Path) -> Any:
-    """Return the plain values of a YAML file; tags, aliases and what is too large are refused."""
-    try:
-        import yaml
-    except ImportError:
-        raise MissingExtra("Reading YAML needs PyYAML: install `segauge[bench]`.") from None
-    if not path.is_file():
-        raise InvalidInput(f"{path}: expected a file, there is none.")
-    if path.stat().st_size > MOST_BYTES:
-        raise InvalidInput(f"{path.name}: is too large for a declaration ({path.stat().st_size} bytes).")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-        # An alias can make a small file a huge value; nobody needs one here.
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader)):
-            raise InvalidInput(f"{path.name}: aliases (*name) are not allowed; write the value out.")
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        words = " ".join(str(error).split())
-        raise InvalidInput(f"{path.name}: is not readable as YAML: {words}") from error

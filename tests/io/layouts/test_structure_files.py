@@ -51,8 +51,10 @@ BOMB = "a: &a [x, x]\n" + "".join(
         ("a: yes\n", "a label or a list of labels, got True"),
         ("- 1\n", "expected names and labels"),
         ("a: [", "not plain YAML"),
-        (BOMB, "a label or a list of labels"),
+        (BOMB, "refers to itself until it is too large"),
         (BOMB * 3, "refers to itself 120 times"),
+        ("a: &a [*a]\n", "refers to itself until it is too large"),
+        ("liver: 1\nspleen: 2\nliver: 3\n", "the key 'liver' stands twice"),
     ],
 )
 def test_yaml_that_could_mean_something_else(tmp_path, text, message):

@@ -39,13 +39,26 @@ def test_touchstone_folders(tmp_path):
 
 def test_empty_cells_that_disagree_are_refused_or_repaired(tmp_path):
     folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c3,0.7,0.6", "c3,0.7,"))
-    with pytest.raises(InvalidInput, match=r"1 cells are empty.*spleen of c3 for b.*failed or absent"):
+    with pytest.raises(InvalidInput, match=r'1 cells are empty.*spleen of c3 for b.*empty="failed" .*empty="absent"'):
         read_scores(folder)
     failed = read_scores(folder, repairs=Repairs(empty="failed"))
     assert failed.tables["b"]["c3", "spleen", "dice"].status == Status.PREDICTION_MISSING
     assert not failed.audit.is_clean
     absent = read_scores(folder, repairs=Repairs(empty="absent"))
     assert {absent.tables[m]["c3", "spleen", "dice"].status for m in "ab"} == {Status.ABSENT}
+
+
+def test_empty_cells_that_nobody_can_check_are_counted_and_named(tmp_path):
+    """With one model an empty cell may be an absent structure or a failure: the reader says what it took it for."""
+    path = tmp_path / "dice.csv"
+    path.write_text("name,liver,spleen\nc1,0.9,0.8\nc2,0.7,\nc3,0.8,\n", encoding="utf-8")
+    found = read_scores(path, metric="dice")
+    (finding,) = found.audit.findings
+    assert (finding.kind, finding.count) == ("empty", 2)
+    assert "2 cells are empty, such as spleen of c2: taken for structures that are in neither mask" in str(finding)
+    assert found.audit.is_clean  # nothing was repaired
+    both = read_scores(touchstone(tmp_path, a=WIDE, b=WIDE)).audit
+    assert "1 cells are empty for every model" in str(both)
 
 
 def test_zeros_where_all_others_are_empty_are_seen(tmp_path):
@@ -57,7 +70,7 @@ def test_zeros_where_all_others_are_empty_are_seen(tmp_path):
 
 def test_unequal_cases_are_refused_or_repaired(tmp_path):
     folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c1,0.9,0.8\n", ""))
-    with pytest.raises(InvalidInput, match=r"of 3, b lacks 1.*keep, common or failed"):
+    with pytest.raises(InvalidInput, match=r'of 3, b lacks 1.*cases="keep".*cases="common" takes.*cases="failed"'):
         read_scores(folder)
     assert {len(t) for t in read_scores(folder, repairs=Repairs(cases="common")).tables.values()} == {2}
     kept = read_scores(folder, repairs=Repairs(cases="keep")).tables

@@ -145,9 +145,9 @@ def test_two_test_sets_get_a_board_over_both(files):
     ("text", "words"),
     [
         ("families:\n  x: {column: colour}\n", "No metadata column 'colour'"),
-        ("a: &a [1]\nb: *a\n", "aliases"),
-        ("families: !!python/object:os.system {}\n", "not readable as YAML"),
-        ("families: [", "not readable as YAML"),
+        ("a: &a [1]\n" + "b: *a\n" * 101, "refers to itself 101 times"),
+        ("families: !!python/object:os.system {}\n", "is not plain YAML"),
+        ("families: [", "is not plain YAML"),
     ],
 )
 def test_bad_declarations_are_refused_by_name(files, capsys, text, words):

@@ -8,13 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import InvalidInput, MissingExtra
+from segauge.errors import InvalidInput
 from segauge.io.tables.json_files import load_json
+from segauge.io.yaml_files import read_yaml
 from segauge.labeling import Labeling
-
-#: A file of structures is short; anything longer, or with more references to itself, is not one.
-_MAX_BYTES = 1 << 20
-_MAX_ALIASES = 100
 
 
 def read_structures(path: str | os.PathLike[str]) -> Labeling:
@@ -26,7 +23,7 @@ def read_structures(path: str | os.PathLike[str]) -> Labeling:
     place = Path(path)
     if place.suffix.lower() == ".json":
         return labeling_of_dataset(load_json(place), place.name)
-    return _labeling_of_yaml(_load_yaml(place), place.name)
+    return _labeling_of_yaml(read_yaml(place, "a list of structures"), place.name)
 
 
 def labeling_of_dataset(data: Any, source: str) -> Labeling:
@@ -78,26 +75,3 @@ def _numbers(name: object, value: object, source: str) -> tuple[int, ...]:
                 f"{source}: structure {name!r} should be a label or a list of labels, got {reprlib.repr(number)}."
             )
     return tuple(listed)
-
-
-def _load_yaml(path: Path) -> Any:
-    try:
-        import yaml
-    except ImportError as error:
-        raise MissingExtra(
-            "Reading structures from YAML needs PyYAML: install `segauge[bench]`, or write JSON."
-        ) from error
-    if not path.is_file():
-        raise InvalidInput(f"{path}: there is no such file.")
-    if path.stat().st_size > _MAX_BYTES:
-        raise InvalidInput(f"{path.name}: {path.stat().st_size} bytes are too many for a list of structures.")
-    text = path.read_text(encoding="utf-8-sig", errors="replace")
-    try:
-        aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
-        if aliases > _MAX_ALIASES:
-            raise InvalidInput(f"{path.name}: refers to itself {aliases} times; write the structures out.")
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise InvalidInput(f"{path.name}: is not plain YAML: {str(error)[:300]}") from error
-    except RecursionError as error:
-        raise InvalidInput(f"{path.name}: is nested too deeply for a list of structures.") from error

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,6 +37,26 @@ class Repairs:
     cases: Literal["refuse", "keep", "common", "failed"] = "refuse"
     empty: Literal["refuse", "failed", "absent"] = "refuse"
     out_of_range: Literal["refuse", "drop"] = "refuse"
+
+
+#: What each repair does, in words; the choices are those of `Repairs`.
+_CHOICES = {
+    "duplicates": {
+        "first": "takes the first value",
+        "last": "takes the last value",
+        "mean": "takes their mean",
+    },
+    "cases": {
+        "keep": "keeps the cases of each model",
+        "common": "takes the cases that all models have",
+        "failed": "counts a case that is not there as failed",
+    },
+    "empty": {
+        "failed": "counts an empty cell as failed",
+        "absent": "takes the structure for absent in that case, for all models",
+    },
+    "out_of_range": {"drop": "drops the value and counts the case as failed"},
+}
 
 
 @dataclass(frozen=True)
@@ -107,7 +127,7 @@ def _merge_duplicates(cells: Iterable[Cell], repairs: Repairs, findings: list[Fi
             f"{len(unlike)} scores of {len(cases)} cases stand twice with different values, such as {first[0].case} of "
             f"{first[0].model}: {first[0].value:g} ({first[0].where}) and {first[1].value:g} ({first[1].where})"
         )
-        _refuse_or_note("duplicates", repairs.duplicates, len(unlike), words, "first, last or mean", findings)
+        _refuse_or_note("duplicates", repairs.duplicates, len(unlike), words, findings)
     keyed.update({key: _merged(found, repairs.duplicates) for key, found in twice.items()})
     return keyed
 
@@ -136,7 +156,7 @@ def _check_range(
         f"{len(outside)} values lie outside their scale, such as {first.metric} {first.value:g} of {first.case} "
         f"({first.where}); {first.metric} lies between {low:g} and {high:g}.{hint}"
     )
-    _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, "drop", findings)
+    _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, findings)
     for key in outside:
         keyed[key] = keyed[key]._replace(value=math.nan, status=Status.FAILED)
 
@@ -161,7 +181,8 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[t
             f"{len(disagreeing)} cells are empty where another model has a score, "
             f"such as {structure} of {case} for {model}"
         )
-        _refuse_or_note("empty", repairs.empty, len(disagreeing), words, "failed or absent", findings)
+        _refuse_or_note("empty", repairs.empty, len(disagreeing), words, findings)
+    _note_absent(empty - set(disagreeing), findings)
     for cell in empty:
         is_failure = cell[1:] in scored and repairs.empty == "failed"
         known[cell] = Status.PREDICTION_MISSING if is_failure else Status.ABSENT
@@ -169,6 +190,21 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[t
         taken = {cell[1:] for cell in disagreeing}
         known.update({cell: Status.ABSENT for cell in known if cell[1:] in taken})
     return known
+
+
+def _note_absent(empty: Collection[tuple[str, str, str]], findings: list[Finding]) -> None:
+    """Say what empty cells are taken for where no model has a score, which nobody can check from the table alone."""
+    if not empty:
+        return
+    cells = {(case, structure) for _, case, structure in empty}
+    case, structure = min(cells)
+    models = {model for model, _, _ in empty}
+    who = "" if len(models) == 1 else " for every model"
+    words = (
+        f"{len(cells)} cells are empty{who}, such as {structure} of {case}: taken for structures that are in neither "
+        "mask (absent), and left out of every mean. If they are failures, write 0 (or a status column) there"
+    )
+    findings.append(Finding("empty", len(cells), words))
 
 
 def _stronger(one: Status | None, other: Status) -> Status:
@@ -201,7 +237,7 @@ def _equal_cases(
         return
     lacking = ", ".join(f"{model} lacks {count}" for model, count in short.items())
     words = f"the models were not scored on the same cases: of {len(union)}, {lacking}"
-    _refuse_or_note("cases", repairs.cases, len(short), words, "keep, common or failed", findings)
+    _refuse_or_note("cases", repairs.cases, len(short), words, findings)
     common = set(union).intersection(*(axes[0] for axes in models.values()))
     absent = {(case, structure) for (_, case, structure), state in status.items() if state in _NOT_IN_GT}
     for model, (cases, structures, _) in models.items():
@@ -244,7 +280,8 @@ def _tables(
     }
 
 
-def _refuse_or_note(kind: str, how: str, count: int, words: str, choices: str, findings: list[Finding]) -> None:
+def _refuse_or_note(kind: str, how: str, count: int, words: str, findings: list[Finding]) -> None:
     if how == "refuse":
-        raise InvalidInput(f"Refused: {words}. To repair it, choose {kind} = {choices}.")
-    findings.append(Finding(kind, count, words, f"repaired: {kind} = {how}"))
+        choices = "; ".join(f'{kind}="{choice}" {meaning}' for choice, meaning in _CHOICES[kind].items())
+        raise InvalidInput(f"Refused: {words.rstrip('.')}. To go on all the same: {choices}.")
+    findings.append(Finding(kind, count, words, f'repaired: {kind}="{how}" {_CHOICES[kind][how]}'))

@@ -24,7 +24,8 @@ def read_metadata(path: str | Path | Frame, *, key: str | None = None) -> dict[s
     column = table.column(key) if key else table.column(*COLUMNS["case"])
     if column is None:
         raise InvalidInput(
-            f"{table.path.name}: no column {key or 'for the case ids'}; say which: {', '.join(table.header)}."
+            f"{table.path.name}: no column {repr(key) if key else 'with a usual name for the case ids'}; "
+            f"pass key= one of {', '.join(map(repr, table.header))}."
         )
     found: dict[str, dict[str, str]] = {}
     for i, row in enumerate(table.rows):

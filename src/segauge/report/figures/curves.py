@@ -15,12 +15,14 @@ from segauge.report.figures.charting import (
     value_axis,
     value_scale,
 )
-from segauge.report.figures.themes import COLOURS, series_colours
+from segauge.report.figures.themes import COLOURS, SERIES, series_colours
 
 if TYPE_CHECKING:
     import altair
 
 _INK = COLOURS["light"]
+#: Lines of the first round of colours are solid; those of the next ones are not.
+_DASHES = ([1, 0], [6, 3], [2, 2])
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,10 @@ def curves(
     alt = altair_module()
     labels = unique_labels(list(series))
     rows = _rows(series, labels)
+    symbol = {"symbolType": "stroke", "symbolSize": 300} if len(labels) > len(SERIES) else {}
+    legend = alt.Legend(title=None, columns=4, symbolOpacity=1, **symbol) if len(labels) > 1 else None
     colour = alt.Color(
-        "series:N",
-        sort=labels,
-        scale=alt.Scale(domain=labels, range=series_colours(len(labels))),
-        legend=alt.Legend(title=None, columns=4, symbolOpacity=1) if len(labels) > 1 else None,
+        "series:N", sort=labels, scale=alt.Scale(domain=labels, range=series_colours(len(labels))), legend=legend
     )
     ticks = {} if x_values is None else {"values": list(x_values), "format": "d"}
     ends = {} if x_values is None else {"domain": [min(x_values), max(x_values)], "padding": 24}
@@ -79,7 +80,7 @@ def curves(
     banded = chart_of([row for row in rows if row["low"] is not None]).encode(x=x, color=colour)
     layers = [
         banded.mark_area(opacity=0.16).encode(y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q")),
-        base.mark_line(strokeWidth=2).encode(y=y),
+        _dashed(base.mark_line(strokeWidth=2).encode(y=y), labels, legend),
         base.mark_point(size=50, filled=True, opacity=1 if points else 0).encode(
             y=y, description=alt.Description("label:N")
         ),
@@ -89,6 +90,17 @@ def curves(
         layers.insert(0, rule.encode(x=alt.X("x:Q")))
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
+
+
+def _dashed(line: Any, labels: Sequence[str], legend: Any) -> Any:
+    """Return a line with a dash for each round of colours, where there are more series than colours."""
+    if len(labels) <= len(SERIES):
+        return line
+    alt = altair_module()
+    dashes = [_DASHES[i // len(SERIES) % len(_DASHES)] for i in range(len(labels))]
+    return line.encode(
+        strokeDash=alt.StrokeDash("series:N", sort=labels, scale=alt.Scale(domain=labels, range=dashes), legend=legend)
+    )
 
 
 def _rows(series: Mapping[str, Curve], labels: Sequence[str]) -> list[dict[str, Any]]:

@@ -23,7 +23,7 @@ from segauge.report.figures.charting import (
     value_scale,
     wrapped_legend,
 )
-from segauge.report.figures.themes import COLOURS, series_colours
+from segauge.report.figures.themes import COLOURS, SERIES, series_colours
 
 if TYPE_CHECKING:
     import altair
@@ -262,7 +262,8 @@ def boxes(
 
     Groups and series stand in the order of their first points; `bounds` are the ends of the scale, which the axis does
     not pass, `domain` those of the axis if not the data's. With `show_points` every case is drawn where a box has
-    at most 60 of them; of the points beyond its whiskers at most `most_outer`, the outermost.
+    at most 60 of them; of the points beyond its whiskers at most `most_outer`, the outermost. A legend says whose
+    box has which colour; where there are more series than colours, the name stands beside each box instead.
     """
     alt = altair_module()
     kept = [point for point in points if math.isfinite(point.value)]
@@ -277,7 +278,7 @@ def boxes(
         "series:N",
         sort=list(named.values()),
         scale=alt.Scale(domain=list(named.values()), range=series_colours(len(named))),
-        legend=wrapped_legend(list(named.values()), width + 200) if len(series) > 1 else None,
+        legend=wrapped_legend(list(named.values()), width + 200) if 1 < len(series) <= len(SERIES) else None,
     )
     below, label = alt.Y2("below:Q"), alt.Description("label:N")
     base = chart_of(boxed).encode(color=colour)
@@ -295,9 +296,21 @@ def boxes(
         .mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
         .encode(x=alt.XValue(-10), y=y, text=alt.Text("text:N")),
     ]
+    if len(series) > len(SERIES):
+        layers.append(_series_labels(boxed, y, width))
     height = len(groups) * ((14 if len(series) <= FEW_SERIES else 10) * len(series) + 12)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=max(height, 50))
     return chart.properties(title=title) if title else chart
+
+
+def _series_labels(boxed: list[dict[str, Any]], y: Any, width: int) -> Any:
+    """Return the name of its series beside each box: more series than there are colours cannot be told by a legend."""
+    alt = altair_module()
+    return (
+        chart_of([{"y": row["y"], "text": row["series"]} for row in boxed])
+        .mark_text(align="left", baseline="middle", fontSize=9, color=_INK["quiet"])
+        .encode(x=alt.XValue(width + 8), y=y, text=alt.Text("text:N"))
+    )
 
 
 def _boxed(

@@ -1,0 +1,105 @@
+"""Parsers of both command lines: a mistake is answered with the nearest right word, and help shows examples."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+#: What argparse says of a word that is none of the choices; the choices are quoted in some versions of Python only.
+_CHOICE = re.compile(r"^argument (?P<where>\S+): invalid choice: '(?P<given>.*?)' \((?:choose from )(?P<known>.+)\)$")
+_NUMBER = re.compile(r"^argument (?P<where>\S+): invalid (?P<kind>int|float) value: (?P<given>.+)$")
+_REQUIRED = "the following arguments are required: "
+_UNKNOWN = "unrecognized arguments: "
+
+
+class _Formatter(argparse.HelpFormatter):
+    """Fills paragraphs, but leaves examples as they are written."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        if text.startswith("examples:"):
+            return "".join(f"{indent}{line}" for line in text.splitlines(keepends=True))
+        return super()._fill_text(text, width, indent)
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are two lines: what is wrong and what was probably meant, and where the help is."""
+
+    def __init__(self, *, examples: Sequence[str] = (), **options: Any) -> None:
+        epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples) if examples else None
+        super().__init__(**{"epilog": epilog, "formatter_class": _Formatter, **options})
+        self._given: list[str] | None = None
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Parse, and refuse what is left over here, where the options of the command are known.
+
+        Files may stand before, between and after the options: without the second pass over the arguments, an optional
+        file is taken for left out as soon as an option comes before it.
+        """
+        if self._given is not None:
+            return super().parse_known_args(args, namespace)
+        self._given = list(sys.argv[1:] if args is None else args)
+        has_commands = any(isinstance(action, argparse._SubParsersAction) for action in self._actions)
+        parse = super().parse_known_args if has_commands else self.parse_known_intermixed_args
+        try:
+            found, left_over = parse(self._given, namespace)
+            if left_over:
+                self.error(f"{_UNKNOWN}{' '.join(left_over)}")
+        finally:
+            self._given = None
+        return found, []
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and what was probably meant; exit code 2."""
+        self.exit(2, f"{self.prog}: {self._explained(message)}\n`{self.prog} --help` shows what can be given.\n")
+
+    def _explained(self, message: str) -> str:
+        choice = _CHOICE.match(message)
+        if choice is not None:
+            known = [part.strip().strip("'") for part in choice["known"].split(", ")]
+            is_command = choice["where"] in ("COMMAND", "ACTION")
+            what = "there is no command" if is_command else f"{choice['where']} cannot be"
+            return f"{what} {choice['given']!r}; {_meant(choice['given'], known)}."
+        number = _NUMBER.match(message)
+        if number is not None:
+            expected = "a whole number" if number["kind"] == "int" else "a number"
+            return f"{number['where']}: expected {expected}, got {number['given']}."
+        strange = next((word for word in self._given or () if self._is_unknown(word)), None)
+        if strange is not None and message.startswith((_REQUIRED, _UNKNOWN)):
+            name = strange.partition("=")[0]
+            close = difflib.get_close_matches(name, self._option_string_actions, n=1)
+            return f"there is no option {name}" + (f"; did you mean {close[0]}?" if close else ".")
+        if message.startswith(_REQUIRED):
+            return f"needs {message.removeprefix(_REQUIRED).replace(', ', ' and ')}."
+        return f"{message}."
+
+    def _is_unknown(self, word: str) -> bool:
+        """Tell whether a word looks like an option and neither is one nor begins one."""
+        name = word.partition("=")[0]
+        return name.startswith("--") and name != "--" and not any(known.startswith(name) for known in self._names())
+
+    def _names(self) -> Iterable[str]:
+        return self._option_string_actions
+
+
+def _meant(given: str, known: Sequence[str]) -> str:
+    close = difflib.get_close_matches(given, known, n=1)
+    return f"did you mean {close[0]!r}? There are {', '.join(known)}" if close else f"there are {', '.join(known)}"
+
+
+def add_interval_arguments(group: Any, *, n_resamples: int, preset: bool = False) -> None:
+    """Add the arguments of intervals: level, resamples, seed. With `preset` they are None unless given."""
+    group.add_argument(
+        "--confidence", "--level", type=float, default=None if preset else 0.95, metavar="P", dest="confidence",
+        help="level of intervals and verdicts (default: 0.95)",
+    )  # fmt: skip
+    group.add_argument(
+        "--n-resamples", "--resamples", type=int, default=None if preset else n_resamples, metavar="N",
+        help=f"bootstrap resamples (default: {n_resamples})",
+    )  # fmt: skip
+    group.add_argument(
+        "--seed", type=int, default=None if preset else 0, metavar="N", help="of the resampling (default: 0)"
+    )

@@ -1,0 +1,77 @@
+"""YAML files of people: plain values only, no key twice, no small file that becomes a huge value."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from segauge.errors import InvalidInput, MissingExtra
+
+#: A file that somebody wrote is short; anything longer, or with more references to itself, is not one.
+MAX_BYTES = 1 << 20
+_MAX_ALIASES = 100
+#: A few references within references make a small file as large as this.
+_MAX_VALUES = 100_000
+
+
+def read_yaml(path: str | os.PathLike[str], what: str, *, max_bytes: int = MAX_BYTES) -> Any:
+    """Return the plain values of a YAML file (or JSON, which is YAML).
+
+    Args:
+        path: the file.
+        what: what it should be, for messages: "a config".
+        max_bytes: a longer file is refused.
+
+    """
+    place = Path(path)
+    if not place.is_file():
+        raise InvalidInput(f"{place}: there is no such file (expected {what}).")
+    if place.stat().st_size > max_bytes:
+        raise InvalidInput(f"{place.name}: {place.stat().st_size} bytes are too many for {what}.")
+    try:
+        return _load(place.read_text(encoding="utf-8-sig"), place.name, what)
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{place.name}: is not YAML, which is text in UTF-8: {error.reason}.") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{place.name}: is nested too deeply for {what}.") from error
+
+
+def _load(text: str, source: str, what: str) -> Any:
+    try:
+        import yaml
+    except ImportError as error:
+        raise MissingExtra(f"Reading {what} from YAML needs PyYAML: `pip install 'segauge[bench]'`.") from error
+
+    class Loader(yaml.SafeLoader):  # type: ignore[misc]
+        """Plain values only, and no key twice: YAML would take the last one without a word."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [
+                self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"
+            ]
+            twice = [key for key in keys if isinstance(key, (str, int)) and keys.count(key) > 1]
+            if twice:
+                raise InvalidInput(f"{source}: the key {twice[0]!r} stands twice, line {node.start_mark.line + 1} on.")
+            return super().construct_mapping(node, deep)
+
+    try:
+        aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
+        if aliases > _MAX_ALIASES:
+            raise InvalidInput(f"{source}: refers to itself {aliases} times; write it out.")
+        if aliases and _expanded(yaml.compose(text, Loader=yaml.SafeLoader), {}) > _MAX_VALUES:
+            raise InvalidInput(f"{source}: refers to itself until it is too large for {what}; write it out.")
+        return yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader that is stricter
+    except yaml.YAMLError as error:
+        raise InvalidInput(f"{source}: is not plain YAML: {' '.join(str(error).split())[:300]}") from error
+
+
+def _expanded(node: Any, known: dict[int, float]) -> float:
+    """Return how many values a node is with every reference written out; infinity if it contains itself."""
+    if id(node) in known:
+        return known[id(node)]
+    known[id(node)] = float("inf")
+    children = node.value if isinstance(node.value, list) else []
+    parts = [part for child in children for part in (child if isinstance(child, tuple) else (child,))]
+    known[id(node)] = 1.0 + sum(_expanded(part, known) for part in parts)
+    return known[id(node)]
