@@ -22,6 +22,9 @@ from segauge.stats.scales import Scale, scale_of
 #: Note of a matrix whose scores are ranks.
 RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
 
+#: Rows that are ranked at once.
+_ROWS_AT_ONCE = 256
+
 CasePolicy = Literal["same", "common", "failed"]
 
 
@@ -136,11 +139,16 @@ def levelled(values: Floats) -> Floats:
 
 def average_ranks(better: Floats) -> Floats:
     """Return the ranks along the last axis: 1 for the highest, ties share the mean of their ranks."""
-    ranks = np.ones_like(better)
-    for j in range(better.shape[-1]):
-        column = better[..., j : j + 1]
-        ranks += (column > better) + 0.5 * (column == better)
-    return ranks - 0.5
+    rows = better.reshape(-1, better.shape[-1])
+    ranks = np.ones_like(rows)
+    # Rows by the block: what a block is compared with then stays in the processor's cache.
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        block, found = rows[start : start + _ROWS_AT_ONCE], ranks[start : start + _ROWS_AT_ONCE]
+        for j in range(block.shape[-1]):
+            column = block[:, j : j + 1]
+            found += column > block
+            found += 0.5 * (column == block)
+    return (ranks - 0.5).reshape(better.shape)
 
 
 def score_matrix(

@@ -71,10 +71,18 @@ def signed_ranks(column: Floats) -> SignedRanks:
     """Rank the absolute differences of one pair; zero and NaN differences are left out."""
     finite = column[np.isfinite(column)]
     values = finite[finite != 0]
-    distinct, inverse, ties = np.unique(np.abs(values), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2.0)[inverse]
-    plain = distinct.size == finite.size
-    return SignedRanks(float(ranks[values > 0].sum()), values.size, float((ties**3 - ties).sum()), plain)
+    if not values.size:
+        return SignedRanks(0.0, 0, 0.0, is_plain=finite.size == 0)
+    # The bits of a positive number are in the order of the numbers: shifted by one they leave room for the sign, so
+    # that one sort of whole numbers brings sizes and signs into order, several times as fast as to rank them.
+    keys = (np.abs(values).view(np.uint64) << 1) | (values > 0)
+    keys.sort()
+    sizes = keys >> 1
+    starts = np.flatnonzero(np.concatenate([[True], sizes[1:] != sizes[:-1]]))
+    ties = np.diff(starts, append=values.size)
+    ranks = np.cumsum(ties) - (ties - 1) / 2.0
+    positive = float((ranks * np.add.reduceat(keys & 1, starts)).sum())
+    return SignedRanks(positive, values.size, float((ties**3 - ties).sum()), is_plain=starts.size == finite.size)
 
 
 def one_sided_wilcoxon(differences: Floats) -> tuple[Floats, Floats]:

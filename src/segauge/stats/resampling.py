@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -122,6 +122,37 @@ def resampled_sums(
     return sums
 
 
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Resamples of n cases, drawn once and kept as small whole numbers, for columns that come one block at a time.
+
+    The draws and the sums are those of `resampled_sums` with the same stream.
+    """
+
+    counts: tuple[npt.NDArray[np.unsignedinteger], ...]
+    n_resamples: int
+
+    @classmethod
+    def of(cls, n: int, n_resamples: int, rng: np.random.Generator) -> Draws:
+        """Draw the resamples."""
+        return cls(tuple(_compact(counts) for counts in count_blocks(n, n_resamples, rng)), n_resamples)
+
+    def sums(self, columns: Floats) -> Floats:
+        """Return the sum of every column over the cases of every resample, as (n_resamples, columns)."""
+        whole, unit = fixed_point(columns, len(columns))
+        found = np.empty((self.n_resamples, columns.shape[1]))
+        start = 0
+        for counts in self.counts:
+            np.matmul(counts.astype(np.float64), whole, out=found[start : start + len(counts)])
+            start += len(counts)
+        found *= unit
+        return found
+
+
+def _compact(counts: Floats) -> npt.NDArray[np.unsignedinteger]:
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0.0))))
+
+
 @dataclass(frozen=True)
 class Sample:
     """Columns of values (models, pairs, tasks) summed within independent units: cases, or patients.
@@ -190,25 +221,31 @@ class Sample:
 
         A resample without a value in a column has the shift 0 and an infinite standard error there.
         """
-        return (self._even if self._is_even else self._uneven)(n_resamples, rng, strata)
+        return self.shifts_and_errors(lambda columns: resampled_sums(columns, n_resamples, rng, strata))
+
+    def shifts_and_errors(self, sums_of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """Return the same as `resampled`; `sums_of` gives the sums of columns over the resamples, however drawn."""
+        return (self._even if self._is_even else self._uneven)(sums_of)
 
     def shifts(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return, per resample and column, the mean minus the sample's mean."""
+        return self.shifts_by(lambda columns: resampled_sums(columns, n_resamples, rng))
+
+    def shifts_by(self, sums_of: Callable[[Floats], Floats]) -> Floats:
+        """Return the same as `shifts`; `sums_of` gives the sums of columns over the resamples, however drawn."""
         if self._is_even:
-            return resampled_sums(self.deviations, n_resamples, rng) / self.n
+            return sums_of(self.deviations) / self.n
         columns = self.squares.size
-        sums = resampled_sums(np.hstack([self.deviations, self.sizes]), n_resamples, rng)
+        sums = sums_of(np.hstack([self.deviations, np.broadcast_to(self.sizes, self.sums.shape)]))
         return _ratio(sums[:, :columns], sums[:, columns:])
 
     @cached_property
     def _is_even(self) -> bool:
         return bool((self.sizes == 1.0).all())
 
-    def _even(
-        self, n_resamples: int, rng: np.random.Generator, strata: Sequence[npt.NDArray[np.intp]] | None
-    ) -> tuple[Floats, Floats]:
+    def _even(self, sums_of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         deviations, columns = self.deviations, self.squares.size
-        sums = resampled_sums(np.hstack([deviations, deviations**2]), n_resamples, rng, strata)
+        sums = sums_of(np.hstack([deviations, deviations**2]))
         shift = sums[:, :columns] / self.n
         squares = sums[:, columns:]
         # In place from here on: the arrays have a row per resample and a column per pair of models.
@@ -217,12 +254,10 @@ class Sample:
         np.subtract(squares, spread, out=spread)
         return shift, _standard_error(_clean(spread, squares), self.n, self.units)
 
-    def _uneven(
-        self, n_resamples: int, rng: np.random.Generator, strata: Sequence[npt.NDArray[np.intp]] | None
-    ) -> tuple[Floats, Floats]:
+    def _uneven(self, sums_of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         deviations, sizes = self.deviations, np.broadcast_to(self.sizes, self.sums.shape)
         parts = [deviations, deviations**2, deviations * sizes, sizes, sizes**2, (sizes > 0).astype(np.float64)]
-        sums = resampled_sums(np.hstack(parts), n_resamples, rng, strata)
+        sums = sums_of(np.hstack(parts))
         total, squares, products, n, n_squares, units = np.split(sums, len(parts), axis=1)
         shift = _ratio(total, n)
         spread = squares - 2.0 * shift * products + shift**2 * n_squares
