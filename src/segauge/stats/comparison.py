@@ -19,7 +19,7 @@ from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.pair_facts import PairFacts
 from segauge.stats.multiplicity import CORRECTIONS, step_down
-from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks, wilcoxon
+from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, wilcoxon
 from segauge.stats.resampling import Draws, Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.scales import Scale
 
@@ -29,7 +29,7 @@ FEWEST_FOR_VERDICT = 10
 COMPARISON_METHODS = ("max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "sign-flip")
 
 #: Pairs of models whose differences are in memory at once.
-PAIRS_AT_ONCE = 512
+PAIRS_AT_ONCE = 256
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
 
@@ -358,7 +358,7 @@ def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n
     if method == "wilcoxon":
         # Wilcoxon speaks of the side with the larger ranks, which need not be that of the mean.
         differences = pairs.differences()
-        direction = np.sign([signed_ranks(column).excess for column in differences.T])
+        direction = np.sign([found.excess for found in signed_ranks_of(differences)])
         return _Tested(low, high, adjust(wilcoxon(differences)), direction)
     flipped = method == "sign-flip"
     p = sign_flip(pairs.differences(), n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample())

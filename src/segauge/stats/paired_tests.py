@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge.stats.resampling import BLOCK, Floats, Sample, fixed_point
 
@@ -38,7 +39,7 @@ def wilcoxon(
     `exact=None` counts the distribution out for up to 50 differences without ties, and otherwise takes the normal
     approximation (with the variance corrected for ties; `correction` subtracts half a rank for continuity).
     """
-    sums = [signed_ranks(column) for column in differences.T]
+    sums = signed_ranks_of(differences)
     return np.array(
         [
             _exact_tail(found.positive, found.n, alternative)
@@ -73,10 +74,7 @@ def signed_ranks(column: Floats) -> SignedRanks:
     values = finite[finite != 0]
     if not values.size:
         return SignedRanks(0.0, 0, 0.0, is_plain=finite.size == 0)
-    # The bits of a positive number are in the order of the numbers: shifted by one they leave room for the sign, so
-    # that one sort of whole numbers brings sizes and signs into order, several times as fast as to rank them.
-    keys = (np.abs(values).view(np.uint64) << 1) | (values > 0)
-    keys.sort()
+    keys = np.sort(_keys(values))
     sizes = keys >> 1
     starts = np.flatnonzero(np.concatenate([[True], sizes[1:] != sizes[:-1]]))
     ties = np.diff(starts, append=values.size)
@@ -85,12 +83,43 @@ def signed_ranks(column: Floats) -> SignedRanks:
     return SignedRanks(positive, values.size, float((ties**3 - ties).sum()), is_plain=starts.size == finite.size)
 
 
+def signed_ranks_of(differences: Floats) -> list[SignedRanks]:
+    """Return the signed ranks of each pair of (cases, pairs); the pairs without a tie are ranked all at once."""
+    rows = np.ascontiguousarray(differences.T)
+    n = rows.shape[1]
+    if n == 0 or not np.isfinite(rows).all():
+        return [signed_ranks(row) for row in rows]
+    keys = _keys(rows)
+    keys.sort(axis=1)
+    sizes = keys >> 1
+    zeros = (sizes == 0).sum(axis=1)
+    tied = ((sizes[:, 1:] == sizes[:, :-1]) & (sizes[:, 1:] > 0)).any(axis=1)
+    signs = (keys & 1).astype(np.float64)
+    # Zeros stand first and have no rank: the others' ranks are their places behind them.
+    positive = signs @ np.arange(1.0, n + 1.0) - zeros * signs.sum(axis=1)
+    return [
+        signed_ranks(rows[k])
+        if tied[k]
+        else SignedRanks(float(positive[k]), n - int(zeros[k]), 0.0, is_plain=not zeros[k])
+        for k in range(len(rows))
+    ]
+
+
+def _keys(values: Floats) -> npt.NDArray[np.uint64]:
+    """Return whole numbers in the order of the sizes of numbers, with their sign as the last bit.
+
+    The bits of positive numbers are in the order of the numbers, and shifted by one they leave room for the sign: one
+    sort of whole numbers then does what several passes over ranks would.
+    """
+    return (np.abs(values).view(np.uint64) << 1) | (values > 0)
+
+
 def one_sided_wilcoxon(differences: Floats) -> tuple[Floats, Floats]:
     """Return the p-values that differences are greater, and that they are less, than 0.
 
     Normal approximation with continuity correction, as in R's `wilcox.test(exact=FALSE)`.
     """
-    sums = [signed_ranks(column) for column in differences.T]
+    sums = signed_ranks_of(differences)
     up = np.array([_normal_tail(found, "greater", True) for found in sums])
     return up, np.array([_normal_tail(found, "less", True) for found in sums])
 

@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Resamples drawn at once: bounds the memory to about 8 kB per case. The stream of draws does not depend on it.
 BLOCK = 1000
+#: Kept draws that are summed over at once: more of them would leave the processor's cache.
+DRAWS_AT_ONCE = 250
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
@@ -97,9 +99,10 @@ def fixed_point(columns: Floats, largest_total: int) -> tuple[Floats, Floats]:
     2**52. The rounding is at most largest_total * 2**-51 of a column's largest value.
     """
     bits = 52 - math.ceil(math.log2(max(largest_total, 2)))
-    largest = np.abs(columns).max(axis=0, initial=0.0)
+    largest = np.maximum(columns.max(axis=0, initial=0.0), -columns.min(axis=0, initial=0.0))
     unit = np.ldexp(1.0, np.frexp(largest)[1] - bits)
-    return np.rint(columns / unit), unit
+    whole = columns / unit
+    return np.rint(whole, out=whole), unit
 
 
 def resampled_sums(
@@ -142,9 +145,11 @@ class Draws:
         whole, unit = fixed_point(columns, len(columns))
         found = np.empty((self.n_resamples, columns.shape[1]))
         start = 0
-        for counts in self.counts:
-            np.matmul(counts.astype(np.float64), whole, out=found[start : start + len(counts)])
-            start += len(counts)
+        for block in self.counts:
+            for first in range(0, len(block), DRAWS_AT_ONCE):
+                counts = block[first : first + DRAWS_AT_ONCE].astype(np.float64)
+                np.matmul(counts, whole, out=found[start : start + len(counts)])
+                start += len(counts)
         found *= unit
         return found
 
