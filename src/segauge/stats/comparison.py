@@ -17,8 +17,8 @@ from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
-from segauge.stats.pair_facts import PairFacts
 from segauge.stats.multiplicity import CORRECTIONS, step_down
+from segauge.stats.pair_facts import PairFacts
 from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, wilcoxon
 from segauge.stats.resampling import Draws, Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.scales import Scale

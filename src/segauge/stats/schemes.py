@@ -15,7 +15,6 @@ from segauge.stats.multiplicity import holm
 from segauge.stats.paired_tests import one_sided_wilcoxon
 from segauge.stats.resampling import Floats
 
-
 #: Pairs of models that are tested at once: all of a hundred models' would take gigabytes.
 _PAIRS_AT_ONCE = 256
 #: Orders that are set beside another at once.
@@ -66,7 +65,9 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
             differences = one - other
         # Two failures are a tie; a failure against a value counts as the largest difference of all.
         differences[one == other] = 0.0
-        for found, p_values in zip((up, down), one_sided_wilcoxon(np.clip(differences, -largest, largest)), strict=True):
+        for found, p_values in zip(
+            (up, down), one_sided_wilcoxon(np.clip(differences, -largest, largest)), strict=True
+        ):
             found.append(p_values)
     significant = holm(np.concatenate([*up, *down])) < 0.05
     winners = np.concatenate([first, second])[significant]

@@ -149,6 +149,17 @@ class RunRecord:
             return None
         return {case.case_id: str(case.metadata.get(column, case.case_id)) for case in self.cases}
 
+    def of_structure(self, structure: str) -> RunRecord:
+        """Return what a board of one structure is made of, and nothing else: small enough to be sent to a worker.
+
+        Without the scores of other structures, reasons, hashes of predictions, timings, and what was computed.
+        """
+        tables = {name: _of_structure(table, structure) for name, table in self.tables.items()}
+        known = tuple(replace(entry, predictions={}, failures={}) for entry in self.models)
+        return replace(
+            self, models=known, structures=(structure,), tables=tables, timings={}, analysis=None, published=None
+        )
+
     def with_analysis(self, analysis: Mapping[str, Any]) -> RunRecord:
         """Return the record with this analysis in place of its own."""
         return replace(self, analysis=analysis)
@@ -204,6 +215,13 @@ class RunRecord:
             analysis=None if given["analysis"] is None else dict(given["analysis"]),
             published=None if given["published"] is None else dict(given["published"]),
         )
+
+
+def _of_structure(table: ScoreTable, structure: str) -> ScoreTable:
+    """Return one structure of a table; none, where the table does not have it."""
+    keep = [j for j, name in enumerate(table.structures) if name == structure]
+    names = tuple(table.structures[j] for j in keep)
+    return ScoreTable(table.cases, names, table.metrics, table.values[:, keep], table.status[:, keep])
 
 
 def _case_to_dict(case: CaseInfo) -> dict[str, Any]:
