@@ -6,14 +6,19 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
 from segbench.records.columns import columns_of, table_of
+from segbench.records.parquet import content_hash
 
 SCHEMA = "segbench-record/1"
+
+#: From so many cells on, scores go to Parquet: nobody reads more of them by eye.
+LARGE = 200_000
 
 #: What differs from run to run though the numbers are the same: how long it took, and where.
 NOT_IN_FINGERPRINT = ("timings", "platform")
@@ -125,6 +130,16 @@ class RunRecord:
         return tuple(case.case_id for case in self.cases)
 
     @property
+    def cells(self) -> int:
+        """Cases x structures x models: how many scores there are of each metric."""
+        return sum(table.status.size for table in self.tables.values())
+
+    @cached_property
+    def scores_hash(self) -> str:
+        """Hash of what the scores say, whoever wrote them down."""
+        return content_hash(self.tables)
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """The settings in force."""
         found: Mapping[str, Any] = self.config.get("resolved", {})
@@ -165,8 +180,16 @@ class RunRecord:
         return replace(self, analysis=analysis)
 
     def fingerprint(self) -> str:
-        """Return a hash of all that must be the same when the run is made again: all but times and platform."""
-        plain = {key: value for key, value in self.to_dict().items() if key not in NOT_IN_FINGERPRINT}
+        """Return a hash of all that must be the same when the run is made again: all but times and platform.
+
+        The scores of a large run are in it by their own hash: as text they would take many times its memory.
+        """
+        is_large = self.cells >= LARGE
+        plain = {
+            key: value for key, value in self.to_dict(scores=not is_large).items() if key not in NOT_IN_FINGERPRINT
+        }
+        if is_large:
+            plain["scores"] = self.scores_hash
         return hashlib.sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
     def to_dict(self, *, scores: bool = True) -> dict[str, Any]:
