@@ -92,8 +92,9 @@ def signed_ranks_of(differences: Floats) -> list[SignedRanks]:
     keys = _keys(rows)
     keys.sort(axis=1)
     sizes = keys >> 1
-    zeros = (sizes == 0).sum(axis=1)
-    tied = ((sizes[:, 1:] == sizes[:, :-1]) & (sizes[:, 1:] > 0)).any(axis=1)
+    zeros = n - np.count_nonzero(sizes, axis=1)
+    # Zeros are equal to each other; any other two that are make a tie.
+    tied = np.count_nonzero(sizes[:, 1:] == sizes[:, :-1], axis=1) > np.maximum(zeros - 1, 0)
     signs = (keys & 1).astype(np.float64)
     # Zeros stand first and have no rank: the others' ranks are their places behind them.
     positive = signs @ np.arange(1.0, n + 1.0) - zeros * signs.sum(axis=1)
@@ -111,7 +112,10 @@ def _keys(values: Floats) -> npt.NDArray[np.uint64]:
     The bits of positive numbers are in the order of the numbers, and shifted by one they leave room for the sign: one
     sort of whole numbers then does what several passes over ranks would.
     """
-    return (np.abs(values).view(np.uint64) << 1) | (values > 0)
+    keys = np.abs(values).view(np.uint64)
+    keys <<= np.uint64(1)
+    keys |= values > 0
+    return keys
 
 
 def one_sided_wilcoxon(differences: Floats) -> tuple[Floats, Floats]:

@@ -177,8 +177,9 @@ class Sample:
     def of(cls, values: Floats, cluster: npt.NDArray[np.intp] | None = None) -> Sample:
         """Return the sample of (cases, columns); NaN is left out. `cluster` numbers the unit of each case from 0."""
         present = np.isfinite(values)
-        sizes = np.ones((len(values), 1)) if present.all() else present.astype(np.float64)
-        filled = np.where(present, values, 0.0)
+        whole = bool(present.all())
+        sizes = np.ones((len(values), 1)) if whole else present.astype(np.float64)
+        filled = values if whole else np.where(present, values, 0.0)
         squares = np.add.reduce(filled**2, axis=0)
         if cluster is None:
             return cls(filled, sizes, squares)
@@ -207,9 +208,14 @@ class Sample:
     @cached_property
     def deviations(self) -> Floats:
         """(units, columns): what each unit adds to the distance of the mean; exactly 0 in a constant column."""
-        residuals = self.sums - self.sizes * self.means
-        scale = np.abs(self.sums).max(axis=0, initial=0.0)
-        return np.where(np.abs(residuals) <= 1e-13 * scale, 0.0, residuals)
+        if self._is_even:
+            # Row by row in memory, whatever the order of the values: sums depend on it in their last digit.
+            residuals = np.subtract(self.sums, self.means, order="C")
+        else:
+            residuals = self.sums - self.sizes * self.means
+        scale = np.maximum(self.sums.max(axis=0, initial=0.0), -self.sums.min(axis=0, initial=0.0))
+        residuals[np.abs(residuals) <= 1e-13 * scale] = 0.0
+        return residuals
 
     @cached_property
     def standard_errors(self) -> Floats:

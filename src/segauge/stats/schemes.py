@@ -57,21 +57,26 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
     """
     better = _failures_worst(matrix)
     first, second = np.triu_indices(len(matrix.models), 1)
-    largest = _largest_difference(better)
+    largest = None if np.isfinite(better).all() else _largest_difference(better)
     up, down = [], []
     for start in range(0, first.size, _PAIRS_AT_ONCE):
-        one, other = (better[:, side[start : start + _PAIRS_AT_ONCE]] for side in (first, second))
-        with np.errstate(invalid="ignore"):
-            differences = one - other
-        # Two failures are a tie; a failure against a value counts as the largest difference of all.
-        differences[one == other] = 0.0
-        for found, p_values in zip(
-            (up, down), one_sided_wilcoxon(np.clip(differences, -largest, largest)), strict=True
-        ):
-            found.append(p_values)
+        block = slice(start, start + _PAIRS_AT_ONCE)
+        p_values = one_sided_wilcoxon(_differences(better[:, first[block]], better[:, second[block]], largest))
+        up.append(p_values[0])
+        down.append(p_values[1])
     significant = holm(np.concatenate([*up, *down])) < 0.05
     winners = np.concatenate([first, second])[significant]
     return average_ranks(np.bincount(winners, minlength=len(matrix.models)).astype(np.float64))
+
+
+def _differences(one: Floats, other: Floats, largest: float | None) -> Floats:
+    """Return one - other; two failures are a tie, and a failure against a value the largest difference of all."""
+    with np.errstate(invalid="ignore"):
+        differences = one - other
+    if largest is not None:
+        differences[one == other] = 0.0
+        np.clip(differences, -largest, largest, out=differences)
+    return differences
 
 
 def _largest_difference(better: Floats) -> float:

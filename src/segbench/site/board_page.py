@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,7 +10,7 @@ import numpy as np
 
 from segauge.report import figures
 from segauge.report.comparison_page import pair_cells, pair_row, shown_pairs
-from segauge.report.figures import Curve, Point
+from segauge.report.figures import Cases, Curve
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
 from segauge.stats import Comparison, PairPlan, ScoreMatrix, rank_frequencies
@@ -155,15 +154,10 @@ def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Se
 
 def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
     drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
-    points = []
-    all_failed = scores.failed
-    for name in drawn:
-        column = scores.models.index(name)
-        values, failed = scores.values[:, column].tolist(), all_failed[:, column].tolist()
-        for case, value, lost in zip(scores.cases, values, failed, strict=True):
-            if math.isfinite(value):
-                points.append(Point(name, value, case, failed=lost))
-    if not points:
+    failed = scores.failed
+    columns = {name: scores.models.index(name) for name in drawn}
+    points = {name: Cases(scores.values[:, j], scores.cases, failed[:, j]) for name, j in columns.items()}
+    if not any(np.isfinite(found.values).any() for found in points.values()):
         return
     scale = metric_scale(board.metric)
     bounds = None if scale is None or not all(map(np.isfinite, scale.bounds)) else scale.bounds
