@@ -6,11 +6,12 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from segauge.report.html import script_json
 from segauge.stats import ScoreMatrix
 from segbench.leaderboard import AVERAGE, Board, chosen_models
 from segbench.site.axes import Axis
 from segbench.site.board_page import board_page, scores_of
-from segbench.site.cases import case_table
+from segbench.site.cases import CaseTable, case_table
 from segbench.site.chapters import Chapter
 from segbench.site.pages import Pages, filled_template
 from segbench.site.pictures import Pictures
@@ -113,6 +114,7 @@ def write_board(
         pages.page(
             beside.cases, "cases.html.j2", {"cases": cases.packed}, view=own, cases=cases, pictures=pictures.of(board),
             shows_images=pictures.shows_images, has_files=pictures.has_files, image_reason=pictures.image_reason,
+            more=_more_columns(pages, chapter.address(board, "cases"), cases),
         )  # fmt: skip
     if slices:
         pages.page(beside.slices, "groups.html.j2", view=own, slices=slices)
@@ -121,6 +123,19 @@ def write_board(
     pages.write(chapter.data(board), f"segbenchBoard({_text(chapter.data(board))},{_text(markup)});\n")
     pages.page(chapter.embed(board), "embed.html.j2", view=view)
     return beside
+
+
+def _more_columns(pages: Pages, address: str, cases: CaseTable) -> list[dict[str, str]]:
+    """Write the columns that a page of cases does not begin with; return what its button loads, in order."""
+    found = []
+    first = cases.next_column
+    for number, columns in enumerate(cases.more, start=2):
+        place = f"{address.removesuffix('.html')}.{number}.js"
+        pages.write(place, f"segbenchColumns({_text(place)},{script_json(columns)});\n")
+        last = first + len(columns) - 1
+        found.append({"address": place, "title": f"Show models {first} to {last} of {cases.columns}, too"})
+        first = last + 1
+    return found
 
 
 def _text(value: str) -> str:
