@@ -118,7 +118,7 @@ def resolve_column(
         failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     for i in np.flatnonzero(failures & np.isnan(values)):
-        values[i] = _failure_value(cases[i], decided, scale)
+        values[i] = _failure_value(cases[int(i)], decided, scale)
     return Resolved(
         values,
         excluded=_by_reason(states, np.isnan(values)),
