@@ -42,13 +42,31 @@ def read_scores(
     pa, pq = _pyarrow()
     names = [*_KEYS, *metrics]
     try:
-        if pq.read_metadata(path).num_rows > MOST_ROWS_AT_ONCE:
+        with pq.ParquetFile(path) as file:
+            groups = _groups_of(file.metadata, models)
+            read = sum(file.metadata.row_group(i).num_rows for found in groups.values() for i in found)
+            if not MOST_ROWS_AT_ONCE < read <= 2 * file.metadata.num_rows:
+                return _tables(file.read(columns=names), path, models, structures, metrics)
             # Model by model: rows take several times the memory of the tables that they become.
-            parts = ((one, pq.read_table(path, columns=names, filters=[("model", "==", one)])) for one in models)
-            return {one: _tables(found, path, [one], structures, metrics)[one] for one, found in parts}
-        return _tables(pq.read_table(path, columns=names), path, models, structures, metrics)
+            tables = {}
+            for model, found in groups.items():
+                rows = file.read_row_groups(found, columns=names)
+                tables.update(_tables(rows, path, [model], structures, metrics))
+            return tables
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{path.name}: cannot be read as scores in Parquet ({error})") from error
+
+
+def _groups_of(metadata: Any, models: Sequence[str]) -> dict[str, list[int]]:
+    """Return per model the groups of rows that may hold it, by the smallest and largest name that each has."""
+    place = next(
+        (k for k in range(metadata.num_columns) if metadata.row_group(0).column(k).path_in_schema == "model"), 0
+    )
+    ends = [metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups)]
+    return {
+        model: [i for i, one in enumerate(ends) if one is None or not one.has_min_max or one.min <= model <= one.max]
+        for model in models
+    }
 
 
 def _tables(
