@@ -18,6 +18,7 @@ import argparse
 import contextlib
 import os
 import resource
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -105,6 +106,10 @@ def main() -> None:
         measure(made_up_record(args.cases, args.models, args.structures, args.resamples), folder, args.jobs)
 
 
+def _progress(what: str, done: int, total: int) -> None:
+    print(f"[{done}/{total}] {what}", file=sys.stderr, flush=True)
+
+
 def measure(record: RunRecord, folder: Path, jobs: int) -> None:
     """Write, load, analyse, write and render a record below a folder, and print what each step took."""
     total = np.zeros(2)
@@ -123,11 +128,11 @@ def measure(record: RunRecord, folder: Path, jobs: int) -> None:
     timed("write", partial(save_record, record, path))
     del record
     loaded = timed("load", lambda: load_record(path))
-    analysis = timed("analyse", lambda: make_leaderboard(loaded, jobs=jobs).to_dict())
+    analysis = timed("analyse", lambda: make_leaderboard(loaded, jobs=jobs, progress=_progress).to_dict())
     analysed = loaded.with_analysis(analysis)
     timed("write", lambda: save_record(analysed, path))
     sizes = {file.name: round(file.stat().st_size / 1e6, 1) for file in folder.iterdir() if file.is_file()}
-    timed("render", lambda: render([analysed], site, jobs=jobs))
+    timed("render", lambda: render([analysed], site, jobs=jobs, progress=_progress))
     print(f"pages      {_sizes(site)}")
     print(f"total      {total[0]:7.1f} s of the processor, {total[1]:7.1f} s; files in MB: {sizes}")
 

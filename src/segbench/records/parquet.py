@@ -59,9 +59,7 @@ def read_scores(
 
 def _groups_of(metadata: Any, models: Sequence[str]) -> dict[str, list[int]]:
     """Return per model the groups of rows that may hold it, by the smallest and largest name that each has."""
-    place = next(
-        (k for k in range(metadata.num_columns) if metadata.row_group(0).column(k).path_in_schema == "model"), 0
-    )
+    place = metadata.schema.names.index("model") if "model" in metadata.schema.names else 0
     ends = [metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups)]
     return {
         model: [i for i, one in enumerate(ends) if one is None or not one.has_min_max or one.min <= model <= one.max]
