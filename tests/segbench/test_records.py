@@ -2,6 +2,7 @@
 
 import json
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -202,3 +203,27 @@ def test_files_of_the_reference_harness_that_are_damaged(tmp_path, rows, words):
     path.write_text(json.dumps(reference(rows)))
     with pytest.raises(InvalidInput, match=words):
         load_record(path)
+
+
+def test_scores_of_a_long_file_are_read_model_by_model(tmp_path, monkeypatch):
+    pytest.importorskip("pyarrow", reason="large records need segauge[bench]")
+    made = three_models()
+    path = save_record(made, tmp_path / "run.json", large=1)
+    monkeypatch.setattr("segbench.records.parquet.MOST_ROWS_AT_ONCE", 10)
+    again = load_record(path)
+    assert again.scores_hash == made.scores_hash
+    assert again.fingerprint() == made.fingerprint()
+
+
+def test_the_fingerprint_of_a_large_record_is_that_of_its_scores_too(monkeypatch):
+    made = three_models()
+    plain = made.fingerprint()
+    monkeypatch.setattr("segbench.records.run_record.LARGE", 1)
+    large = made.fingerprint()
+    assert large != plain
+    name, scores = next(iter(made.tables.items()))
+    values = scores.values.copy()
+    values[0, 0, 0] = np.nextafter(values[0, 0, 0], 0.0)
+    other = replace(made, tables={**made.tables, name: replace(scores, values=values)})
+    assert other.fingerprint() != large
+    assert replace(made, timings={name: {made.case_ids[0]: 3.0}}).fingerprint() == large

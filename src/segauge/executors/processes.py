@@ -12,7 +12,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from queue import SimpleQueue
@@ -21,6 +21,8 @@ from typing import Any
 from segauge.executors.outcomes import Crash, Outcome
 from segauge.executors.worker import read_frame, write_frame
 
+#: Several workers share the cores: a pool of threads in each, for matrix products, would only take turns on them.
+_ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _START = "import sys; from segauge.executors.worker import serve; serve(*sys.argv[1:3])"
 
 
@@ -29,7 +31,7 @@ def run_in_processes(
 ) -> Iterator[Outcome]:
     """Yield outcomes as they come; at most `jobs` items are out at a time."""
     idle: SimpleQueue[_Worker] = SimpleQueue()
-    workers = [_Worker(function) for _ in range(jobs)]
+    workers = [_Worker(function, _ONE_THREAD if jobs > 1 else {}) for _ in range(jobs)]
     for worker in workers:
         idle.put(worker)
 
@@ -65,7 +67,8 @@ def _finished(running: dict[Future[Any], int]) -> Iterator[Outcome]:
 class _Worker:
     """One process, started when first needed and again after it died."""
 
-    def __init__(self, function: Callable[[Any], Any]) -> None:
+    def __init__(self, function: Callable[[Any], Any], settings: Mapping[str, str]) -> None:
+        self._settings = settings
         self._function = (function.__module__, function.__qualname__)
         self._process: subprocess.Popen[bytes] | None = None
         self._stopped = False
@@ -117,7 +120,11 @@ class _Worker:
                 [sys.executable, "-P", "-c", _START, *self._function],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+                env={
+                    **self._settings,
+                    **os.environ,
+                    "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path),
+                },
             )
         return self._process
 

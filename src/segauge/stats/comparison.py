@@ -18,14 +18,18 @@ from segauge.stats.estimation import finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.multiplicity import CORRECTIONS, step_down
-from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks, wilcoxon
-from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
+from segauge.stats.pair_facts import PairFacts
+from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, wilcoxon
+from segauge.stats.resampling import Draws, Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.scales import Scale
 
 #: Below this many cases an interval is printed, but no verdict: no method measured holds its level there.
 FEWEST_FOR_VERDICT = 10
 
 COMPARISON_METHODS = ("max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "sign-flip")
+
+#: Pairs of models whose differences are in memory at once.
+PAIRS_AT_ONCE = 256
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
 
@@ -140,23 +144,37 @@ def _turned(pair: PairResult) -> PairResult:
 class PairStatistics:
     """Differences of all pairs of models and their resamples: what comparisons and rank sets are made of.
 
-    `statistics` and `resampled` are the absolute t statistics of the pairs, observed and per resample;
-    `model_shifts` are the models' resampled means minus their means, from the same resamples.
+    Attributes:
+        first, second: the models of each pair, by their places.
+        facts: mean, standard error, cases and wins of each pair.
+        statistics, resampled: the absolute t statistics of the pairs, observed and per resample.
+        regularisation: what is added to each standard error.
+        model_shifts: the models' resampled means minus their means, from the same resamples.
+        matrix: the scores.
+
     """
 
     first: npt.NDArray[np.intp]
     second: npt.NDArray[np.intp]
-    differences: Floats
-    sample: Sample
+    facts: PairFacts
     statistics: Floats
     resampled: Floats
     regularisation: float
     model_shifts: Floats
+    matrix: ScoreMatrix
 
     @property
     def errors(self) -> Floats:
         """The regularised standard error of each mean difference."""
-        return self.sample.standard_errors + self.regularisation
+        return self.facts.errors + self.regularisation
+
+    def differences(self) -> Floats:
+        """Return (cases, pairs): what the first model of each pair has more than the second; large for many models."""
+        return np.asarray(self.matrix.values[:, self.first] - self.matrix.values[:, self.second])
+
+    def sample(self) -> Sample:
+        """Return the sample of all differences."""
+        return Sample.of(self.differences(), self.matrix.cluster_numbers())
 
 
 def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regularised: bool = True) -> PairStatistics:
@@ -165,26 +183,36 @@ def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regular
     d and se are the mean and standard error of a pair's differences, s0 the median se of all pairs (0 for two models,
     or if not regularised); t = |d| / (se + s0), and per resample T = |d* - d| / (se* + s0). The regularisation s0 keeps
     a pair with a tiny standard error (two nearly equal models that differ on one case) from ruling the maximum.
+
+    The pairs are taken by the block: a hundred models have 4950 of them, whose differences on thousands of cases would
+    take gigabytes at once. All blocks share one set of draws, so that no number depends on the size of the blocks.
     """
     first, second = np.triu_indices(len(matrix.models), 1)
-    differences = matrix.values[:, first] - matrix.values[:, second]
-    sample = Sample.of(differences, matrix.cluster_numbers())
-    errors = sample.standard_errors
-    regularisation = float(np.median(errors)) if regularised and len(matrix.models) > 2 else 0.0
-    both = Sample.of(np.hstack([differences, matrix.values]), matrix.cluster_numbers())
-    shift, error = both.resampled(n_resamples, stream(seed, "cases"))
-    count = first.size
-    resampled = _ratio(np.abs(shift[:, :count]), error[:, :count] + regularisation)
-    statistics = _ratio(np.abs(sample.means), errors + regularisation)
+    clusters = matrix.cluster_numbers()
+    units = len(matrix.cases) if clusters is None else int(clusters.max()) + 1
+    draws = Draws.of(units, n_resamples, stream(seed, "cases"))
+    facts = []
+    shifts, errors = (np.empty((n_resamples, first.size), order="F") for _ in range(2))
+    for start in range(0, first.size, PAIRS_AT_ONCE):
+        block = slice(start, start + PAIRS_AT_ONCE)
+        differences = matrix.values[:, first[block]] - matrix.values[:, second[block]]
+        facts.append(PairFacts.of(differences, clusters, matrix.scale))
+        if n_resamples:
+            sample = Sample.of(np.ascontiguousarray(differences), clusters)
+            shifts[:, block], errors[:, block] = sample.shifts_and_errors(draws.sums)
+    known = PairFacts.together(facts)
+    regularisation = float(np.median(known.errors)) if regularised and len(matrix.models) > 2 else 0.0
+    models = Sample.of(np.ascontiguousarray(matrix.values), clusters)
+    errors += regularisation
     return PairStatistics(
         first,
         second,
-        differences,
-        sample,
-        statistics,
-        np.asfortranarray(resampled),
+        known,
+        _ratio(np.abs(known.means), known.errors + regularisation),
+        _ratio(np.abs(shifts, out=shifts), errors),
         regularisation,
-        shift[:, count:].copy(),
+        models.shifts_by(draws.sums) if n_resamples else np.empty((0, len(matrix.models))),
+        matrix,
     )
 
 
@@ -312,7 +340,7 @@ class _Tested:
 
 
 def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n_resamples: int, seed: int) -> _Tested:
-    means, direction = pairs.sample.means, np.sign(pairs.sample.means)
+    means, direction = pairs.facts.means, np.sign(pairs.facts.means)
     if method == "max-t":
         half = half_widths(np.quantile(pairs.resampled.max(axis=1), level, method="higher"), pairs.errors)
         return _Tested(means - half, means + half, step_down(pairs.statistics, pairs.resampled), direction)
@@ -324,15 +352,16 @@ def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n
         half = half_widths(np.quantile(pairs.resampled, each, axis=0, method="higher"), pairs.errors)
         return _Tested(means - half, means + half, adjust(p), direction)
     request = Request(each, (-np.inf, np.inf), n_resamples, stream(seed, "cases"))
-    low, high = METHODS["percentile" if method == "percentile" else "t"].function(pairs.sample, request)
+    low, high = METHODS["percentile" if method == "percentile" else "t"].function(pairs.sample(), request)
     if method == "percentile":
         return _Tested(low, high, None, direction)
     if method == "wilcoxon":
         # Wilcoxon speaks of the side with the larger ranks, which need not be that of the mean.
-        direction = np.sign([signed_ranks(column).excess for column in pairs.differences.T])
-        return _Tested(low, high, adjust(wilcoxon(pairs.differences)), direction)
+        differences = pairs.differences()
+        direction = np.sign([found.excess for found in signed_ranks_of(differences)])
+        return _Tested(low, high, adjust(wilcoxon(differences)), direction)
     flipped = method == "sign-flip"
-    p = sign_flip(pairs.differences, n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample)
+    p = sign_flip(pairs.differences(), n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample())
     return _Tested(low, high, adjust(p), direction)
 
 
@@ -340,28 +369,25 @@ def _pair_result(
     matrix: ScoreMatrix, pairs: PairStatistics, tested: _Tested, k: int, level: float, margin: float | None
 ) -> PairResult:
     a, b = matrix.models[pairs.first[k]], matrix.models[pairs.second[k]]
-    column = pairs.differences[:, k]
-    kept = column[np.isfinite(column)]
-    has_interval = pairs.sample.units[k] > 1
-    delta = float(pairs.sample.means[k]) if kept.size else 0.0
+    facts = pairs.facts
+    has_interval, n = facts.units[k] > 1, int(facts.n[k])
+    delta, deviation = float(facts.means[k]), float(facts.deviations[k])
     low, high = (finite(tested.low[k]), finite(tested.high[k])) if has_interval else (None, None)
     p_value = float(tested.p_values[k]) if has_interval and tested.p_values is not None else None
-    deviation = float(kept.std(ddof=1)) if kept.size > 1 else 0.0
-    better = kept if matrix.scale.higher_is_better else -kept
     verdict: Verdict = "undecided"
-    if low is not None and high is not None and pairs.sample.units[k] >= FEWEST_FOR_VERDICT:
+    if low is not None and high is not None and facts.units[k] >= FEWEST_FOR_VERDICT:
         sign = tested.direction[k] if matrix.scale.higher_is_better else -tested.direction[k]
         verdict = _verdict(sign, low, high, p_value, level, margin)
     return PairResult(
         a=a,
         b=b,
-        n=int(kept.size),
+        n=n,
         delta=delta,
         ci_low=low,
         ci_high=high,
         p_value=p_value,
         effect_size=delta / deviation if deviation > 0 else None,
-        wins=float(((better > 0) + 0.5 * (better == 0)).mean()) if kept.size else 0.5,
+        wins=float(facts.wins[k]),
         verdict=verdict,
         favored={"better": a, "worse": b}.get(verdict),
     )

@@ -84,8 +84,6 @@ class MissingPolicy:
 
 AUTO = MissingPolicy()
 
-_FAILURES = frozenset(status for status in Status if status.is_failure)
-
 
 @dataclass(frozen=True)
 class Resolved:
@@ -107,19 +105,24 @@ def resolve(
     table: ScoreTable, structure: str, metric: str, *, scale: Scale | None = None, policy: MissingPolicy = AUTO
 ) -> Resolved:
     """Return the values of one structure and metric with the policy applied to every case without a number."""
-    scale = scale or scale_of(metric)
-    decided = policy.for_scale(scale)
-    column = table.column(structure, metric)
     states = table.status[:, table.structures.index(structure)]
-    counting = _FAILURES - ({Status.PREDICTION_MISSING} if policy.missing == "exclude" else set())
-    listed = states.tolist()
-    failures = np.fromiter(map(counting.__contains__, listed), dtype=bool, count=len(listed))
-    absent = np.fromiter(map(Status.ABSENT.__eq__, listed), dtype=bool, count=len(listed))
+    return resolve_column(table.column(structure, metric), states, table.cases, scale or scale_of(metric), policy)
+
+
+def resolve_column(
+    column: Floats, states: npt.NDArray[np.object_], cases: Sequence[str], scale: Scale, policy: MissingPolicy
+) -> Resolved:
+    """Return one column of values and statuses with the policy applied to every case without a number."""
+    decided = policy.for_scale(scale)
+    absent = np.asarray(states == Status.ABSENT, dtype=bool)
+    failures = ~absent & np.asarray(states != Status.PRESENT, dtype=bool)
+    if policy.missing == "exclude":
+        failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
     if decided.failed == "exclude":
         values[failures] = np.nan
     for i in np.flatnonzero(failures & np.isnan(values)):
-        values[i] = _failure_value(table.cases[i], decided, scale)
+        values[i] = _failure_value(cases[int(i)], decided, scale)
     return Resolved(
         values,
         excluded=_by_reason(states, np.isnan(values)),
@@ -145,8 +148,9 @@ def _failure_value(case: str, policy: MissingPolicy, scale: Scale) -> float:
 
 
 def _by_reason(states: npt.NDArray[np.object_], chosen: npt.NDArray[np.bool_]) -> dict[str, int]:
-    found = Counter(states[chosen].tolist())
-    return {_reason(status): found[status] for status in Status if found[status]}
+    # Counted by identity: each status is there once, and its hash would take longer than all else here.
+    found = Counter(map(id, states[chosen].tolist()))
+    return {_reason(status): found[id(status)] for status in Status if found[id(status)]}
 
 
 def _reason(status: Status) -> str:

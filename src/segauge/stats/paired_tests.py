@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge.stats.resampling import BLOCK, Floats, Sample, fixed_point
 
@@ -38,7 +39,7 @@ def wilcoxon(
     `exact=None` counts the distribution out for up to 50 differences without ties, and otherwise takes the normal
     approximation (with the variance corrected for ties; `correction` subtracts half a rank for continuity).
     """
-    sums = [signed_ranks(column) for column in differences.T]
+    sums = signed_ranks_of(differences)
     return np.array(
         [
             _exact_tail(found.positive, found.n, alternative)
@@ -71,10 +72,50 @@ def signed_ranks(column: Floats) -> SignedRanks:
     """Rank the absolute differences of one pair; zero and NaN differences are left out."""
     finite = column[np.isfinite(column)]
     values = finite[finite != 0]
-    distinct, inverse, ties = np.unique(np.abs(values), return_inverse=True, return_counts=True)
-    ranks = (np.cumsum(ties) - (ties - 1) / 2.0)[inverse]
-    plain = distinct.size == finite.size
-    return SignedRanks(float(ranks[values > 0].sum()), values.size, float((ties**3 - ties).sum()), plain)
+    if not values.size:
+        return SignedRanks(0.0, 0, 0.0, is_plain=finite.size == 0)
+    keys = np.sort(_keys(values))
+    sizes = keys >> 1
+    starts = np.flatnonzero(np.concatenate([[True], sizes[1:] != sizes[:-1]]))
+    ties = np.diff(starts, append=values.size)
+    ranks = np.cumsum(ties) - (ties - 1) / 2.0
+    positive = float((ranks * np.add.reduceat(keys & 1, starts)).sum())
+    return SignedRanks(positive, values.size, float((ties**3 - ties).sum()), is_plain=starts.size == finite.size)
+
+
+def signed_ranks_of(differences: Floats) -> list[SignedRanks]:
+    """Return the signed ranks of each pair of (cases, pairs); the pairs without a tie are ranked all at once."""
+    rows = np.ascontiguousarray(differences.T)
+    n = rows.shape[1]
+    if n == 0 or not np.isfinite(rows).all():
+        return [signed_ranks(row) for row in rows]
+    keys = _keys(rows)
+    keys.sort(axis=1)
+    sizes = keys >> 1
+    zeros = n - np.count_nonzero(sizes, axis=1)
+    # Zeros are equal to each other; any other two that are make a tie.
+    tied = np.count_nonzero(sizes[:, 1:] == sizes[:, :-1], axis=1) > np.maximum(zeros - 1, 0)
+    signs = (keys & 1).astype(np.float64)
+    # Zeros stand first and have no rank: the others' ranks are their places behind them.
+    positive = signs @ np.arange(1.0, n + 1.0) - zeros * signs.sum(axis=1)
+    return [
+        signed_ranks(rows[k])
+        if tied[k]
+        else SignedRanks(float(positive[k]), n - int(zeros[k]), 0.0, is_plain=not zeros[k])
+        for k in range(len(rows))
+    ]
+
+
+def _keys(values: Floats) -> npt.NDArray[np.uint64]:
+    """Return whole numbers in the order of the sizes of numbers, with their sign as the last bit.
+
+    The bits of positive numbers are in the order of the numbers, and shifted by one they leave room for the sign: one
+    sort of whole numbers then does what several passes over ranks would.
+    """
+    keys = np.abs(values).view(np.uint64)
+    keys <<= np.uint64(1)
+    keys |= values > 0
+    return keys
 
 
 def one_sided_wilcoxon(differences: Floats) -> tuple[Floats, Floats]:
@@ -82,7 +123,7 @@ def one_sided_wilcoxon(differences: Floats) -> tuple[Floats, Floats]:
 
     Normal approximation with continuity correction, as in R's `wilcox.test(exact=FALSE)`.
     """
-    sums = [signed_ranks(column) for column in differences.T]
+    sums = signed_ranks_of(differences)
     up = np.array([_normal_tail(found, "greater", True) for found in sums])
     return up, np.array([_normal_tail(found, "less", True) for found in sums])
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -37,7 +38,7 @@ def paired_power(difference: float, sd: float, n: int, *, level: float = 0.95) -
 
     `sd` is that of the per-case differences.
     """
-    from scipy.special import nctdtr, stdtrit
+    from scipy.special import nctdtr
 
     require_level(level)
     if n < 2:
@@ -45,10 +46,19 @@ def paired_power(difference: float, sd: float, n: int, *, level: float = 0.95) -
     if sd <= 0:
         return 1.0 if difference else 1.0 - level
     shift = abs(difference) / sd * math.sqrt(n)
-    critical = float(stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0))
+    critical = _critical_t(n - 1, level)
+    below, lower = (float(nctdtr(n - 1, shift, end)) for end in (critical, -critical))
     # Far out in a tail, below 1e-60, SciPy may answer NaN, which is as good as 0.
-    below, lower = (float(np.nan_to_num(nctdtr(n - 1, shift, end))) for end in (critical, -critical))
+    below, lower = (0.0 if math.isnan(share) else share for share in (below, lower))
     return min(1.0 - below + (lower if shift < 30 else 0.0), 1.0)
+
+
+@lru_cache(maxsize=1024)
+def _critical_t(freedom: int, level: float) -> float:
+    """Return what a two-sided t test compares with; a plan asks for the same one again and again."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(freedom, 1.0 - (1.0 - level) / 2.0))
 
 
 def cases_to_separate(

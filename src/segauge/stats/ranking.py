@@ -268,10 +268,10 @@ def rank_sets(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> tuple
     count = len(matrix.models)
     low, high = np.ones(count), np.full(count, float(count))
     sign = 1.0 if matrix.scale.higher_is_better else -1.0
-    first_leads = sign * pairs.sample.means > 0
+    first_leads = sign * pairs.facts.means > 0
     for j in range(count):
         own = np.flatnonzero((pairs.first == j) | (pairs.second == j))
-        own = own[pairs.sample.units[own] >= FEWEST_FOR_VERDICT]
+        own = own[pairs.facts.units[own] >= FEWEST_FOR_VERDICT]
         if not own.size:
             continue
         told_apart = step_down(pairs.statistics[own], pairs.resampled[:, own]) < 1.0 - level

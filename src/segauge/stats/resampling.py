@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -24,6 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 #: Resamples drawn at once: bounds the memory to about 8 kB per case. The stream of draws does not depend on it.
 BLOCK = 1000
+#: Kept draws that are summed over at once: more of them would leave the processor's cache.
+DRAWS_AT_ONCE = 250
 
 
 def stream(seed: int, *names: str) -> np.random.Generator:
@@ -97,9 +99,10 @@ def fixed_point(columns: Floats, largest_total: int) -> tuple[Floats, Floats]:
     2**52. The rounding is at most largest_total * 2**-51 of a column's largest value.
     """
     bits = 52 - math.ceil(math.log2(max(largest_total, 2)))
-    largest = np.abs(columns).max(axis=0, initial=0.0)
+    largest = np.maximum(columns.max(axis=0, initial=0.0), -columns.min(axis=0, initial=0.0))
     unit = np.ldexp(1.0, np.frexp(largest)[1] - bits)
-    return np.rint(columns / unit), unit
+    whole = columns / unit
+    return np.rint(whole, out=whole), unit
 
 
 def resampled_sums(
@@ -122,6 +125,39 @@ def resampled_sums(
     return sums
 
 
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Resamples of n cases, drawn once and kept as small whole numbers, for columns that come one block at a time.
+
+    The draws and the sums are those of `resampled_sums` with the same stream.
+    """
+
+    counts: tuple[npt.NDArray[np.unsignedinteger], ...]
+    n_resamples: int
+
+    @classmethod
+    def of(cls, n: int, n_resamples: int, rng: np.random.Generator) -> Draws:
+        """Draw the resamples."""
+        return cls(tuple(_compact(counts) for counts in count_blocks(n, n_resamples, rng)), n_resamples)
+
+    def sums(self, columns: Floats) -> Floats:
+        """Return the sum of every column over the cases of every resample, as (n_resamples, columns)."""
+        whole, unit = fixed_point(columns, len(columns))
+        found = np.empty((self.n_resamples, columns.shape[1]))
+        start = 0
+        for block in self.counts:
+            for first in range(0, len(block), DRAWS_AT_ONCE):
+                counts = block[first : first + DRAWS_AT_ONCE].astype(np.float64)
+                np.matmul(counts, whole, out=found[start : start + len(counts)])
+                start += len(counts)
+        found *= unit
+        return found
+
+
+def _compact(counts: Floats) -> npt.NDArray[np.unsignedinteger]:
+    return counts.astype(np.min_scalar_type(int(counts.max(initial=0.0))))
+
+
 @dataclass(frozen=True)
 class Sample:
     """Columns of values (models, pairs, tasks) summed within independent units: cases, or patients.
@@ -141,8 +177,9 @@ class Sample:
     def of(cls, values: Floats, cluster: npt.NDArray[np.intp] | None = None) -> Sample:
         """Return the sample of (cases, columns); NaN is left out. `cluster` numbers the unit of each case from 0."""
         present = np.isfinite(values)
-        sizes = np.ones((len(values), 1)) if present.all() else present.astype(np.float64)
-        filled = np.where(present, values, 0.0)
+        whole = bool(present.all())
+        sizes = np.ones((len(values), 1)) if whole else present.astype(np.float64)
+        filled = values if whole else np.where(present, values, 0.0)
         squares = np.add.reduce(filled**2, axis=0)
         if cluster is None:
             return cls(filled, sizes, squares)
@@ -171,9 +208,14 @@ class Sample:
     @cached_property
     def deviations(self) -> Floats:
         """(units, columns): what each unit adds to the distance of the mean; exactly 0 in a constant column."""
-        residuals = self.sums - self.sizes * self.means
-        scale = np.abs(self.sums).max(axis=0, initial=0.0)
-        return np.where(np.abs(residuals) <= 1e-13 * scale, 0.0, residuals)
+        if self._is_even:
+            # Row by row in memory, whatever the order of the values: sums depend on it in their last digit.
+            residuals = np.subtract(self.sums, self.means, order="C")
+        else:
+            residuals = self.sums - self.sizes * self.means
+        scale = np.maximum(self.sums.max(axis=0, initial=0.0), -self.sums.min(axis=0, initial=0.0))
+        residuals[np.abs(residuals) <= 1e-13 * scale] = 0.0
+        return residuals
 
     @cached_property
     def standard_errors(self) -> Floats:
@@ -190,25 +232,31 @@ class Sample:
 
         A resample without a value in a column has the shift 0 and an infinite standard error there.
         """
-        return (self._even if self._is_even else self._uneven)(n_resamples, rng, strata)
+        return self.shifts_and_errors(lambda columns: resampled_sums(columns, n_resamples, rng, strata))
+
+    def shifts_and_errors(self, sums_of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+        """Return the same as `resampled`; `sums_of` gives the sums of columns over the resamples, however drawn."""
+        return (self._even if self._is_even else self._uneven)(sums_of)
 
     def shifts(self, n_resamples: int, rng: np.random.Generator) -> Floats:
         """Return, per resample and column, the mean minus the sample's mean."""
+        return self.shifts_by(lambda columns: resampled_sums(columns, n_resamples, rng))
+
+    def shifts_by(self, sums_of: Callable[[Floats], Floats]) -> Floats:
+        """Return the same as `shifts`; `sums_of` gives the sums of columns over the resamples, however drawn."""
         if self._is_even:
-            return resampled_sums(self.deviations, n_resamples, rng) / self.n
+            return sums_of(self.deviations) / self.n
         columns = self.squares.size
-        sums = resampled_sums(np.hstack([self.deviations, self.sizes]), n_resamples, rng)
+        sums = sums_of(np.hstack([self.deviations, np.broadcast_to(self.sizes, self.sums.shape)]))
         return _ratio(sums[:, :columns], sums[:, columns:])
 
     @cached_property
     def _is_even(self) -> bool:
         return bool((self.sizes == 1.0).all())
 
-    def _even(
-        self, n_resamples: int, rng: np.random.Generator, strata: Sequence[npt.NDArray[np.intp]] | None
-    ) -> tuple[Floats, Floats]:
+    def _even(self, sums_of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         deviations, columns = self.deviations, self.squares.size
-        sums = resampled_sums(np.hstack([deviations, deviations**2]), n_resamples, rng, strata)
+        sums = sums_of(np.hstack([deviations, deviations**2]))
         shift = sums[:, :columns] / self.n
         squares = sums[:, columns:]
         # In place from here on: the arrays have a row per resample and a column per pair of models.
@@ -217,12 +265,10 @@ class Sample:
         np.subtract(squares, spread, out=spread)
         return shift, _standard_error(_clean(spread, squares), self.n, self.units)
 
-    def _uneven(
-        self, n_resamples: int, rng: np.random.Generator, strata: Sequence[npt.NDArray[np.intp]] | None
-    ) -> tuple[Floats, Floats]:
+    def _uneven(self, sums_of: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
         deviations, sizes = self.deviations, np.broadcast_to(self.sizes, self.sums.shape)
         parts = [deviations, deviations**2, deviations * sizes, sizes, sizes**2, (sizes > 0).astype(np.float64)]
-        sums = resampled_sums(np.hstack(parts), n_resamples, rng, strata)
+        sums = sums_of(np.hstack(parts))
         total, squares, products, n, n_squares, units = np.split(sums, len(parts), axis=1)
         shift = _ratio(total, n)
         spread = squares - 2.0 * shift * products + shift**2 * n_squares

@@ -15,6 +15,11 @@ from segauge.stats.multiplicity import holm
 from segauge.stats.paired_tests import one_sided_wilcoxon
 from segauge.stats.resampling import Floats
 
+#: Pairs of models that are tested at once: all of a hundred models' would take gigabytes.
+_PAIRS_AT_ONCE = 256
+#: Orders that are set beside another at once.
+_ORDERS_AT_ONCE = 64
+
 
 @dataclass(frozen=True)
 class RankingScheme:
@@ -51,16 +56,35 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
     """
     better = _failures_worst(matrix)
     first, second = np.triu_indices(len(matrix.models), 1)
-    with np.errstate(invalid="ignore"):
-        differences = better[:, first] - better[:, second]
-    # Two failures are a tie; a failure against a value counts as the largest difference of all.
-    differences[(better[:, first] == better[:, second])] = 0.0
-    finite = np.abs(differences[np.isfinite(differences)])
-    largest = 2.0 * float(finite.max(initial=1.0))
-    differences = np.clip(differences, -largest, largest)
-    significant = holm(np.concatenate(one_sided_wilcoxon(differences))) < 0.05
+    largest = None if np.isfinite(better).all() else _largest_difference(better)
+    up, down = [], []
+    for start in range(0, first.size, _PAIRS_AT_ONCE):
+        block = slice(start, start + _PAIRS_AT_ONCE)
+        p_values = one_sided_wilcoxon(_differences(better[:, first[block]], better[:, second[block]], largest))
+        up.append(p_values[0])
+        down.append(p_values[1])
+    significant = holm(np.concatenate([*up, *down])) < 0.05
     winners = np.concatenate([first, second])[significant]
     return average_ranks(np.bincount(winners, minlength=len(matrix.models)).astype(np.float64))
+
+
+def _differences(one: Floats, other: Floats, largest: float | None) -> Floats:
+    """Return one - other; two failures are a tie, and a failure against a value the largest difference of all."""
+    with np.errstate(invalid="ignore"):
+        differences = one - other
+    if largest is not None:
+        differences[one == other] = 0.0
+        np.clip(differences, -largest, largest, out=differences)
+    return differences
+
+
+def _largest_difference(better: Floats) -> float:
+    """Return twice the largest difference of any two models on a case, and at least 2."""
+    known = np.isfinite(better)
+    high = np.where(known, better, -np.inf).max(axis=1, initial=-np.inf)
+    low = np.where(known, better, np.inf).min(axis=1, initial=np.inf)
+    spans = (high - low)[known.any(axis=1)]
+    return 2.0 * float(spans.max(initial=1.0))
 
 
 def by_failures(matrix: ScoreMatrix) -> Floats:
@@ -94,8 +118,12 @@ def kendall_tau(ranks: Floats, others: Floats) -> Floats:
     """Return Kendall's tau-b between one ranking and each row of others: 1 same order, -1 reversed; NaN if all tie."""
     first, second = np.triu_indices(ranks.size, 1)
     one = np.sign(ranks[first] - ranks[second])
+    count = float(np.count_nonzero(one))
     rows = np.atleast_2d(others)
-    many = np.sign(rows[:, first] - rows[:, second])
-    agreement = np.einsum("ij,j->i", many, one)
-    scale = np.sqrt(np.count_nonzero(many, axis=1) * float(np.count_nonzero(one)))
-    return np.asarray(np.divide(agreement, scale, out=np.full(len(rows), np.nan), where=scale > 0))
+    tau = np.full(len(rows), np.nan)
+    for start in range(0, len(rows), _ORDERS_AT_ONCE):
+        block = rows[start : start + _ORDERS_AT_ONCE]
+        many = np.sign(block[:, first] - block[:, second])
+        scale = np.sqrt(np.count_nonzero(many, axis=1) * count)
+        np.divide(many @ one, scale, out=tau[start : start + len(block)], where=scale > 0)
+    return tau

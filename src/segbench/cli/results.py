@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cli.printing import console, one_line, print_boards, print_progress
 from segbench.config import RunConfig, read_config
-from segbench.leaderboard import make_leaderboard
+from segbench.leaderboard import Leaderboard, make_leaderboard
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, dataset
 from segbench.site import RunFiles, render
@@ -19,6 +20,10 @@ from segbench.verification import recorded_files, verify_statistics
 #: Exit code of a record whose numbers do not follow.
 DOES_NOT_FOLLOW = 5
 _SHOWN = 20
+#: Cells (cases x structures x models) from which on a record is worth worker processes: they take a second to start.
+WORTH_WORKERS = 20_000
+#: Structures from which on their statistics are worth a line each.
+WORTH_PROGRESS = 10
 _JUST_COMPUTED = ("The statistics were computed from the scores when these pages were made.", True)
 
 
@@ -38,6 +43,7 @@ def add_parser(subparsers: Any) -> None:
     again.add_argument("--write", action="store_true", help="write the record with the recomputed statistics")
     again.add_argument("--boards", action="store_true", help="print every board, however many there are")
     again.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
+    again.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="worker processes (default: one per core)")
     again.set_defaults(run=run_reanalyze)
     pages: argparse.ArgumentParser = subparsers.add_parser(
         "render",
@@ -60,7 +66,23 @@ def add_parser(subparsers: Any) -> None:
         "--config", type=Path, nargs="+", default=[], metavar="FILE", help="configs of the runs: where the datasets are"
     )
     pages.add_argument("--no-verify", action="store_true", help="do not check first whether the statistics follow")
+    pages.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="worker processes (default: one per core)")
     pages.set_defaults(run=run_render)
+
+
+def _jobs(text: str) -> int:
+    """Return a number of worker processes."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of worker processes of 1 or more, got {text!r}")
+    return int(text)
+
+
+def _workers(given: int, records: Sequence[RunRecord]) -> int:
+    """Return how many processes to take: one per core, and none for a record that is done before they have started."""
+    if given:
+        return given
+    cells = sum(table.status.size for record in records for table in record.tables.values())
+    return (os.cpu_count() or 1) if cells >= WORTH_WORKERS else 1
 
 
 def run_reanalyze(args: argparse.Namespace) -> int:
@@ -69,15 +91,16 @@ def run_reanalyze(args: argparse.Namespace) -> int:
         raise InvalidInput("Name one record: `segbench reanalyze results/phantom.json`.")
     path = args.results or args.named
     record = load_record(path)
-    board = make_leaderboard(record)
+    jobs = _workers(args.jobs, [record])
+    board = make_leaderboard(record, jobs=jobs, progress=_analysis_progress)
     print_boards(record, board, every=args.boards)
-    code = print_statistics_check(record)
+    code = print_statistics_check(record, board)
     fresh = record.with_analysis(board.to_dict())
     if args.write:
         save_record(fresh, path)
         console().print(f"written: {path}", markup=False)
     if args.render is not None:
-        render_pages([fresh], args.render)
+        render_pages([fresh], args.render, jobs=jobs)
     return code
 
 
@@ -87,9 +110,11 @@ def run_render(args: argparse.Namespace) -> int:
     if not paths:
         raise InvalidInput("Name the records: `segbench render results/phantom.json --out site`.")
     records = [load_record(path) for path in paths]
-    checks = [("", True) if args.no_verify else _checked(record) for record in records]
+    jobs = _workers(args.jobs, records)
+    checks = [("", True) if args.no_verify else _checked(record, jobs) for record in records]
     files = _files(records, args.predictions, args.config)
-    render_pages([analysed(record) for record in records], args.out, title=args.title, checks=checks, files=files)
+    known = [analysed(record, jobs) for record in records]
+    render_pages(known, args.out, title=args.title, checks=checks, files=files, jobs=jobs)
     return 0 if all(holds for _, holds in checks) else DOES_NOT_FOLLOW
 
 
@@ -126,22 +151,25 @@ def _opened(config: RunConfig) -> Dataset:
     return dataset(config.dataset.name, config.dataset.root, config.dataset.options)
 
 
-def _checked(record: RunRecord) -> tuple[str, bool]:
+def _checked(record: RunRecord, jobs: int) -> tuple[str, bool]:
     """Return what a check of the record says, and whether all of it follows."""
     if record.analysis is None and record.published is None:
         return _JUST_COMPUTED
-    found = verify_statistics(record)
+    found = verify_statistics(record, jobs=jobs)
     console().print(str(found), markup=False)
     return f"{str(found)[0].upper()}{str(found)[1:]}", found.holds
 
 
-def print_statistics_check(record: RunRecord) -> int:
-    """Print whether the statistics of a record follow from its scores; return the exit code."""
+def print_statistics_check(record: RunRecord, board: Leaderboard | None = None) -> int:
+    """Print whether the statistics of a record follow from its scores; return the exit code.
+
+    `board` is what follows, where it was computed already.
+    """
     out = console()
     if record.analysis is None and record.published is None:
         out.print("The record had no statistics to compare with.", markup=False)
         return 0
-    found = verify_statistics(record)
+    found = verify_statistics(record, recomputed=board)
     out.print(str(found), markup=False)
     for one in found.mismatches[:_SHOWN]:
         out.print(one_line(f"  {one}"), markup=False)
@@ -150,9 +178,11 @@ def print_statistics_check(record: RunRecord) -> int:
     return 0 if found.holds else DOES_NOT_FOLLOW
 
 
-def analysed(record: RunRecord) -> RunRecord:
+def analysed(record: RunRecord, jobs: int = 1) -> RunRecord:
     """Return a record with its analysis, computed where it has none."""
-    return record if record.analysis is not None else record.with_analysis(make_leaderboard(record).to_dict())
+    if record.analysis is not None:
+        return record
+    return record.with_analysis(make_leaderboard(record, jobs=jobs, progress=_analysis_progress).to_dict())
 
 
 def render_pages(
@@ -162,11 +192,17 @@ def render_pages(
     title: str = "",
     checks: list[tuple[str, bool]] | None = None,
     files: Sequence[RunFiles | None] = (),
+    jobs: int = 1,
 ) -> None:
     """Make the pages of records; without `checks` they say that the statistics were just computed."""
     said = [_JUST_COMPUTED] * len(records) if checks is None else checks
-    front = render(records, folder, title=title, checks=said, files=files, progress=_page_progress)
+    front = render(records, folder, title=title, checks=said, files=files, jobs=jobs, progress=_page_progress)
     console().print(f"written: open {front}", markup=False)
+
+
+def _analysis_progress(structure: str, done: int, total: int) -> None:
+    if total >= WORTH_PROGRESS:
+        print_progress(f"statistics of {structure}", done, total)
 
 
 def _page_progress(what: str, done: int, total: int) -> None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from segauge import CATALOG, Estimate, MissingPolicy, Ranking, rank
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, SegaugeError
+from segauge.executors import Crash, Outcome, run
 from segauge.stats import PairPlan, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
 from segauge.stats.missing import estimate_resolved
 from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
 from segbench.records import RunRecord
+
+Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -55,25 +58,57 @@ class _Settings:
         return MissingPolicy("penalty", penalty=known if self.failed == "diagonal" else self.penalty)
 
 
-def make_leaderboard(record: RunRecord) -> Leaderboard:
-    """Return the leaderboard that follows from the scores of a record, whatever analysis it came with."""
+def make_leaderboard(record: RunRecord, *, jobs: int = 1, progress: Progress | None = None) -> Leaderboard:
+    """Return the leaderboard that follows from the scores of a record, whatever analysis it came with.
+
+    Structures are analysed one by one, in so many processes (`jobs`); no number depends on how many these are.
+    `progress` is called with the structure that is done, how many are, and of how many.
+    """
     settings = _Settings.of(record.settings)
+    found: dict[str, dict[str, _Analysed]] = {}
+    total = len(record.structures)
+    parts = (record.of_structure(structure) for structure in record.structures)
+    # In this process an error is what it is; in a worker it comes back as words.
+    here = (Outcome(index, structure_boards(part)) for index, part in enumerate(parts))
+    outcomes = run(structure_boards, parts, jobs=jobs) if jobs > 1 else here
+    for done, outcome in enumerate(outcomes, start=1):
+        structure = record.structures[outcome.index]
+        if isinstance(outcome.result, Crash):
+            raise SegaugeError(f"The boards of {structure} could not be made: {outcome.result.reason}.")
+        found[structure] = outcome.result
+        if progress is not None:
+            progress(structure, done, total)
     boards, averages = [], []
+    for structure in record.structures:
+        boards += [one.board for one in found[structure].values()]
     for metric in record.metrics:
-        scale = metric_scale(metric)
-        if scale is None:
-            continue
-        matrices: dict[str, ScoreMatrix] = {}
-        for structure in record.structures:
-            matrix = _matrix(record, structure, metric, scale, settings)
-            if matrix is None:
-                continue
-            boards.append(_board(record, structure, metric, matrix, settings))
-            matrices[structure] = matrix
+        matrices = {name: found[name][metric].scores for name in record.structures if metric in found[name]}
         if len(matrices) > 1:
             averages.append(_average_board(record, metric, matrices, settings))
-    ordered = sorted(boards, key=lambda b: (record.structures.index(b.structure), record.metrics.index(b.metric)))
-    return Leaderboard(tuple(ordered), tuple(averages), vars(settings))
+    return Leaderboard(tuple(boards), tuple(averages), vars(settings))
+
+
+@dataclass(frozen=True)
+class _Analysed:
+    """A board, and the scores that the average over structures is made of."""
+
+    board: Board
+    scores: ScoreMatrix
+
+
+def structure_boards(record: RunRecord) -> dict[str, _Analysed]:
+    """Return the boards of a record's only structure by metric: what one worker is asked for."""
+    settings = _Settings.of(record.settings)
+    (structure,) = record.structures
+    found = {}
+    for metric in record.metrics:
+        scale = metric_scale(metric)
+        matrix = None if scale is None else _matrix(record, structure, metric, scale, settings)
+        if matrix is not None:
+            board = _board(record, structure, metric, matrix, settings)
+            # What was left out of each column is in the board; the average needs the numbers only.
+            found[metric] = _Analysed(board, replace(matrix, columns={}))
+    return found
 
 
 def board_scores(record: RunRecord, structure: str, metric: str) -> ScoreMatrix | None:
@@ -151,14 +186,19 @@ def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreM
         for name in record.tables
         if scored and all(name in matrix.models and _has_values(matrix, name) for matrix in scored.values())
     ]
-    # One by one: a model that is only shown has no say in the numbers of the others.
-    means = {name: float(_averaged(scored, [name]).values.mean()) for name in everywhere}
-    board = replace(board, standings=tuple(_shown(record, AVERAGE, name, None, means[name]) for name in everywhere))
+
+    def alone(name: str) -> Standing:
+        # One by one: a model that is only shown has no say in the numbers of the others.
+        return _shown(record, AVERAGE, name, None, float(_averaged(scored, [name]).values.mean()))
+
     ranked = [name for name in everywhere if record[name].ranked]
     if len(ranked) < 2:
-        return replace(board, sentence="Fewer than two ranked models have every structure, so there is no order.")
+        sentence = "Fewer than two ranked models have every structure, so there is no order."
+        return replace(board, standings=tuple(map(alone, everywhere)), sentence=sentence)
     contest = _averaged(scored, ranked)
-    return _ranked_board(replace(board, n_cases=len(contest.cases)), contest, settings)
+    shown = tuple(_shown(record, AVERAGE, name, None, None) if name in ranked else alone(name) for name in everywhere)
+    made = _ranked_board(replace(board, standings=shown, n_cases=len(contest.cases)), contest, settings)
+    return made if made.rule else replace(made, standings=tuple(map(alone, everywhere)))
 
 
 def _averaged(scored: Mapping[str, ScoreMatrix], names: Sequence[str]) -> ScoreMatrix:

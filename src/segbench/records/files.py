@@ -13,19 +13,18 @@ from segauge.errors import InvalidInput
 from segauge.io.outputs import write_whole
 from segbench.records.migrations import migrated
 from segbench.records.parquet import content_hash, read_scores, write_scores
-from segbench.records.run_record import RunRecord
-
-#: From so many cells (cases x structures x models) on, scores go to Parquet: nobody reads more of them by eye.
-LARGE = 200_000
+from segbench.records.run_record import LARGE, RunRecord
 
 
 def save_record(record: RunRecord, path: str | os.PathLike[str], *, large: int = LARGE) -> Path:
     """Write a record as JSON, with the scores of a large run in `<name>.scores.parquet` beside it; return its path."""
     target = Path(path)
     target.parent.mkdir(parents=True, exist_ok=True)
-    plain = record.to_dict() if _cells(record) < large else _beside(record, target)
+    is_large = record.cells >= large
+    plain = _beside(record, target) if is_large else record.to_dict()
     try:
-        text = json.dumps(plain, sort_keys=True, indent=1, allow_nan=False, ensure_ascii=False)
+        # On one line where nobody reads it by eye: indented, the pairs of a hundred models take minutes to write.
+        text = json.dumps(plain, sort_keys=True, indent=None if is_large else 1, allow_nan=False, ensure_ascii=False)
     except ValueError as error:
         raise InvalidInput(f"{target.name}: the record has a value that JSON cannot hold: {error}.") from error
     return write_whole(target, text + "\n")
@@ -85,12 +84,8 @@ def _strict_json(place: Path) -> Any:
         raise InvalidInput(f"{place.name}: is nested too deeply to be a record.") from error
 
 
-def _cells(record: RunRecord) -> int:
-    return sum(table.status.size for table in record.tables.values())
-
-
 def _beside(record: RunRecord, target: Path) -> dict[str, Any]:
     """Write the scores beside the record, and return the record with their place."""
     file = target.with_name(f"{target.stem}.scores.parquet")
     write_scores(record.tables, file)
-    return {**record.to_dict(scores=False), "scores": {"file": file.name, "sha256": content_hash(record.tables)}}
+    return {**record.to_dict(scores=False), "scores": {"file": file.name, "sha256": record.scores_hash}}

@@ -16,16 +16,20 @@ from segauge import ScoreTable, Status
 from segauge.errors import InvalidInput, MissingExtra
 
 _STATUSES = tuple(Status)
+#: Rows that are read at once; of a longer file the rows of one model at a time.
+MOST_ROWS_AT_ONCE = 4_000_000
 _KEYS = ("model", "case", "structure", "status", "reason")
 
 
 def write_scores(tables: Mapping[str, ScoreTable], path: Path) -> None:
-    """Write the scores of all models, whole or not at all."""
+    """Write the scores of all models, model by model, whole or not at all."""
     pa, pq = _pyarrow()
-    parts = [pa.table(_columns(pa, model, table)) for model, table in tables.items()]
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        pq.write_table(pa.concat_tables(parts).unify_dictionaries(), beside, compression="zstd")
+        first = next(iter(tables.items()))
+        with pq.ParquetWriter(beside, pa.table(_columns(pa, *first)).schema, compression="zstd") as writer:
+            for model, table in tables.items():
+                writer.write_table(pa.table(_columns(pa, model, table)))
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
@@ -36,18 +40,45 @@ def read_scores(
 ) -> dict[str, ScoreTable]:
     """Read the scores of these models."""
     pa, pq = _pyarrow()
+    names = [*_KEYS, *metrics]
     try:
-        found = pq.read_table(path, columns=[*_KEYS, *metrics])
+        with pq.ParquetFile(path) as file:
+            groups = _groups_of(file.metadata, models)
+            read = sum(file.metadata.row_group(i).num_rows for found in groups.values() for i in found)
+            if not MOST_ROWS_AT_ONCE < read <= 2 * file.metadata.num_rows:
+                return _tables(file.read(columns=names), path, models, structures, metrics)
+            # Model by model: rows take several times the memory of the tables that they become.
+            tables = {}
+            for model, found in groups.items():
+                rows = file.read_row_groups(found, columns=names)
+                tables.update(_tables(rows, path, [model], structures, metrics))
+            return tables
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{path.name}: cannot be read as scores in Parquet ({error})") from error
+
+
+def _groups_of(metadata: Any, models: Sequence[str]) -> dict[str, list[int]]:
+    """Return per model the groups of rows that may hold it, by the smallest and largest name that each has."""
+    place = metadata.schema.names.index("model") if "model" in metadata.schema.names else 0
+    ends = [metadata.row_group(i).column(place).statistics for i in range(metadata.num_row_groups)]
+    return {
+        model: [i for i, one in enumerate(ends) if one is None or not one.has_min_max or one.min <= model <= one.max]
+        for model in models
+    }
+
+
+def _tables(
+    found: Any, path: Path, models: Sequence[str], structures: Sequence[str], metrics: Sequence[str]
+) -> dict[str, ScoreTable]:
+    """Return the tables of these models from rows."""
     columns = {name: _coded(found.column(name)) for name in _KEYS}
     values = np.column_stack([found.column(metric).to_numpy() for metric in metrics])
     position = {name: i for i, name in enumerate(columns["model"][0])}
     tables = {}
     for model in models:
-        if model not in position:
+        rows = np.flatnonzero(columns["model"][1] == position.get(model, -1))
+        if not rows.size:
             raise InvalidInput(f"{path.name}: has no scores of {model}")
-        rows = np.flatnonzero(columns["model"][1] == position[model])
         tables[model] = _table(columns, values, rows, structures, metrics)
     return tables
 
@@ -55,32 +86,48 @@ def read_scores(
 def content_hash(tables: Mapping[str, ScoreTable]) -> str:
     """Return a hash of models, cases, structures, statuses, reasons and the bits of every number."""
     digest = hashlib.sha256()
-    order = {status: i for i, status in enumerate(_STATUSES)}
     for model, table in tables.items():
         reasons = sorted([*key, words] for key, words in table.reasons.items())
         names = [model, list(table.cases), list(table.structures), list(table.metrics), reasons]
         digest.update(json.dumps(names).encode())
         # One bit pattern for every NaN.
         digest.update(np.where(np.isnan(table.values), np.nan, table.values).astype("<f8").tobytes())
-        digest.update(bytes(order[status] for status in table.status.ravel()))
+        digest.update(_status_codes(table))
     return digest.hexdigest()
+
+
+def _status_codes(table: ScoreTable) -> bytes:
+    """Return the place of every status in the list of all, a byte each."""
+    # By identity: each status is there once, and its hash would take longer than all else here.
+    order = {id(status): i for i, status in enumerate(_STATUSES)}
+    return bytes(map(order.__getitem__, map(id, table.status.ravel().tolist())))
 
 
 def _columns(pa: Any, model: str, table: ScoreTable) -> dict[str, Any]:
     shape = table.status.shape
-    order = {status: i for i, status in enumerate(_STATUSES)}
-    codes = np.array([order[status] for status in table.status.ravel()], dtype=np.int8)
+    codes = np.frombuffer(_status_codes(table), dtype=np.int8)
     cases = np.repeat(np.arange(shape[0], dtype=np.int32), shape[1])
     structures = np.tile(np.arange(shape[1], dtype=np.int32), shape[0])
-    reasons = [table.reasons.get((case, name), "") for case in table.cases for name in table.structures]
+    words, said = _reasons(table)
     return {
         "model": pa.DictionaryArray.from_arrays(np.zeros(codes.size, dtype=np.int32), pa.array([model])),
         "case": pa.DictionaryArray.from_arrays(cases, pa.array(table.cases)),
         "structure": pa.DictionaryArray.from_arrays(structures, pa.array(table.structures)),
         "status": pa.DictionaryArray.from_arrays(codes, pa.array([status.value for status in _STATUSES])),
-        "reason": pa.array(reasons).dictionary_encode(),
+        "reason": pa.DictionaryArray.from_arrays(said, pa.array(words)),
         **{metric: pa.array(table.values[:, :, k].ravel(), from_pandas=True) for k, metric in enumerate(table.metrics)},
     }
+
+
+def _reasons(table: ScoreTable) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Return the different reasons, none ("") first, and per case and structure which of them it has."""
+    words = {"": 0}
+    said = np.zeros(table.status.shape, dtype=np.int32)
+    rows, columns = ({name: i for i, name in enumerate(names)} for names in (table.cases, table.structures))
+    for (case, structure), reason in table.reasons.items():
+        if case in rows and structure in columns:
+            said[rows[case], columns[structure]] = words.setdefault(reason, len(words))
+    return list(words), said.ravel()
 
 
 def _coded(column: Any) -> tuple[list[str], npt.NDArray[np.intp]]:
@@ -107,7 +154,7 @@ def _table(
     structures = tuple(name for name in order if name in names)
     column_of = np.array([structures.index(name) for name in names], dtype=np.intp)[place]
     shape = (len(cases), len(structures))
-    if rows.size != shape[0] * shape[1] or np.unique(row_of_case * shape[1] + column_of).size != rows.size:
+    if rows.size != shape[0] * shape[1] or (np.bincount(row_of_case * shape[1] + column_of) > 1).any():
         raise InvalidInput("the scores do not have one row for each case and structure of a model")
     filled = np.full((*shape, len(metrics)), np.nan)
     filled[row_of_case, column_of] = values[rows]
@@ -115,11 +162,8 @@ def _table(
     words, codes = columns["status"]
     status[row_of_case, column_of] = np.array([Status(word) for word in words], dtype=object)[codes[rows]]
     told, said = columns["reason"]
-    reasons = {
-        (cases[row_of_case[i]], structures[column_of[i]]): told[said[rows[i]]]
-        for i in range(rows.size)
-        if told[said[rows[i]]]
-    }
+    with_words = np.flatnonzero(np.array([bool(word) for word in told])[said[rows]])
+    reasons = {(cases[row_of_case[i]], structures[column_of[i]]): told[said[rows[i]]] for i in with_words}
     return ScoreTable(tuple(cases), structures, tuple(metrics), filled, status, reasons)
 
 
@@ -128,11 +172,14 @@ def _positions(
 ) -> tuple[list[str], npt.NDArray[np.intp]]:
     """Return the words that occur in these rows, in the order of their first row, and per row which one it is."""
     words, codes = column
-    used, first, place = np.unique(codes[rows], return_index=True, return_inverse=True)
-    by_first = np.argsort(first)
-    rank = np.empty(used.size, dtype=np.intp)
-    rank[by_first] = np.arange(used.size)
-    return [words[used[i]] for i in by_first], rank[place]
+    found = codes[rows]
+    # From the last row back, so that what stays is the first row of each word.
+    first = np.full(len(words), found.size, dtype=np.intp)
+    first[found[::-1]] = np.arange(found.size - 1, -1, -1)
+    order = np.argsort(first, kind="stable")[: np.count_nonzero(first < found.size)]
+    rank = np.empty(len(words), dtype=np.intp)
+    rank[order] = np.arange(order.size)
+    return [words[i] for i in order], rank[found]
 
 
 def _pyarrow() -> Any:

@@ -6,14 +6,19 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
 from segbench.records.columns import columns_of, table_of
+from segbench.records.parquet import content_hash
 
 SCHEMA = "segbench-record/1"
+
+#: From so many cells on, scores go to Parquet: nobody reads more of them by eye.
+LARGE = 200_000
 
 #: What differs from run to run though the numbers are the same: how long it took, and where.
 NOT_IN_FINGERPRINT = ("timings", "platform")
@@ -125,6 +130,16 @@ class RunRecord:
         return tuple(case.case_id for case in self.cases)
 
     @property
+    def cells(self) -> int:
+        """Cases x structures x models: how many scores there are of each metric."""
+        return sum(table.status.size for table in self.tables.values())
+
+    @cached_property
+    def scores_hash(self) -> str:
+        """Hash of what the scores say, whoever wrote them down."""
+        return content_hash(self.tables)
+
+    @property
     def settings(self) -> Mapping[str, Any]:
         """The settings in force."""
         found: Mapping[str, Any] = self.config.get("resolved", {})
@@ -149,13 +164,32 @@ class RunRecord:
             return None
         return {case.case_id: str(case.metadata.get(column, case.case_id)) for case in self.cases}
 
+    def of_structure(self, structure: str) -> RunRecord:
+        """Return what a board of one structure is made of, and nothing else: small enough to be sent to a worker.
+
+        Without the scores of other structures, reasons, hashes of predictions, timings, and what was computed.
+        """
+        tables = {name: _of_structure(table, structure) for name, table in self.tables.items()}
+        known = tuple(replace(entry, predictions={}, failures={}) for entry in self.models)
+        return replace(
+            self, models=known, structures=(structure,), tables=tables, timings={}, analysis=None, published=None
+        )
+
     def with_analysis(self, analysis: Mapping[str, Any]) -> RunRecord:
         """Return the record with this analysis in place of its own."""
         return replace(self, analysis=analysis)
 
     def fingerprint(self) -> str:
-        """Return a hash of all that must be the same when the run is made again: all but times and platform."""
-        plain = {key: value for key, value in self.to_dict().items() if key not in NOT_IN_FINGERPRINT}
+        """Return a hash of all that must be the same when the run is made again: all but times and platform.
+
+        The scores of a large run are in it by their own hash: as text they would take many times its memory.
+        """
+        is_large = self.cells >= LARGE
+        plain = {
+            key: value for key, value in self.to_dict(scores=not is_large).items() if key not in NOT_IN_FINGERPRINT
+        }
+        if is_large:
+            plain["scores"] = self.scores_hash
         return hashlib.sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
     def to_dict(self, *, scores: bool = True) -> dict[str, Any]:
@@ -204,6 +238,13 @@ class RunRecord:
             analysis=None if given["analysis"] is None else dict(given["analysis"]),
             published=None if given["published"] is None else dict(given["published"]),
         )
+
+
+def _of_structure(table: ScoreTable, structure: str) -> ScoreTable:
+    """Return one structure of a table; none, where the table does not have it."""
+    keep = [j for j, name in enumerate(table.structures) if name == structure]
+    names = tuple(table.structures[j] for j in keep)
+    return ScoreTable(table.cases, names, table.metrics, table.values[:, keep], table.status[:, keep])
 
 
 def _case_to_dict(case: CaseInfo) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,13 +10,13 @@ import numpy as np
 
 from segauge.report import figures
 from segauge.report.comparison_page import pair_cells, pair_row, shown_pairs
-from segauge.report.figures import Curve, Point
+from segauge.report.figures import Cases, Curve
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
-from segauge.stats import Comparison, PairPlan, ScoreMatrix, average_matrix, rank_frequencies
+from segauge.stats import Comparison, PairPlan, ScoreMatrix, rank_frequencies
 from segbench.leaderboard import AVERAGE, Board, Standing, board_scores, chosen_models, metric_scale
 from segbench.site.axes import Axis
-from segbench.site.chapters import FEWEST_POINTS, Chapter, axis_of, metric_title, structure_title
+from segbench.site.chapters import FEWEST_POINTS, Chapter, axis_of, metric_title, structure_name
 from segbench.site.rows import board_axis
 
 #: More models than this make a map or a cloud that nobody reads: then the best of them only.
@@ -64,10 +63,13 @@ class BoardPage:
 def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> BoardPage:
     """Return everything that stands on the page of a board."""
     same_structure = [one for one in chapter.boards if one.structure == board.structure]
-    same_metric = [one for one in chapter.boards if one.metric == board.metric]
     return BoardPage(
         [(metric_title(one.metric), chapter.address(one), one is board) for one in same_structure],
-        [(structure_title(one), chapter.address(one), one is board) for one in same_metric],
+        [
+            (structure_name(structure), chapter.address_of(structure, metric), structure == board.structure)
+            for structure, metric in chapter.places
+            if metric == board.metric
+        ],
         [Picture.of(one) for one in board_illustrations(chapter, board, scores)],
         [
             Glance(axis_of(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
@@ -93,16 +95,13 @@ def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | No
 
 
 def scores_of(chapter: Chapter, board: Board) -> ScoreMatrix | None:
-    """Return the scores behind a board; for the average one value per case whose mean is the average."""
-    if board.structure != AVERAGE:
-        return board_scores(chapter.record, board.structure, board.metric)
-    models = [standing.model for standing in board.standings if standing.ranked]
-    parts = {}
-    for structure in chapter.record.structures:
-        matrix = board_scores(chapter.record, structure, board.metric)
-        if matrix is not None and matrix.scored_cases().cases:
-            parts[structure] = chosen_models(matrix, models)
-    return average_matrix(parts) if parts and len(models) > 1 else None
+    """Return the scores behind the board of one structure."""
+    return board_scores(chapter.record, board.structure, board.metric)
+
+
+def ranked_models(board: Board) -> tuple[str, ...]:
+    """Return the models that take part in a board's ranking."""
+    return tuple(standing.model for standing in board.standings if standing.ranked)
 
 
 def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: str) -> Iterator[Illustration]:
@@ -155,15 +154,10 @@ def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Se
 
 def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
     drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
-    points = []
-    all_failed = scores.failed
-    for name in drawn:
-        column = scores.models.index(name)
-        values, failed = scores.values[:, column].tolist(), all_failed[:, column].tolist()
-        for case, value, lost in zip(scores.cases, values, failed, strict=True):
-            if math.isfinite(value):
-                points.append(Point(name, value, case, failed=lost))
-    if not points:
+    failed = scores.failed
+    columns = {name: scores.models.index(name) for name in drawn}
+    points = {name: Cases(scores.values[:, j], scores.cases, failed[:, j]) for name, j in columns.items()}
+    if not any(np.isfinite(found.values).any() for found in points.values()):
         return
     scale = metric_scale(board.metric)
     bounds = None if scale is None or not all(map(np.isfinite, scale.bounds)) else scale.bounds

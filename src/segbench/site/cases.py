@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from segauge import Status
 from segauge.report.figures.charting import number_text
 from segauge.report.html import packed_column, rounded
 from segauge.stats import ScoreMatrix
@@ -18,8 +19,10 @@ from segbench.records import RunRecord
 
 #: Metadata columns that stand beside the scores.
 MOST_COLUMNS = 8
-#: Models with a column of their own, the first of the board: a page of a hundred would take megabytes.
+#: Models that can have a column, the first of the board: those of a hundred would make a site of gigabytes.
 MOST_MODELS = 30
+#: Models whose columns stand in the page itself; those of the others are in files that it loads so many at a time.
+MODELS_AT_ONCE = 10
 #: Cases in the short lists.
 MOST_LISTED = 10
 
@@ -79,12 +82,24 @@ class CaseScores:
 
 @dataclass(frozen=True)
 class CaseTable:
-    """All cases of a board: the table as columns, the hardest, the largest disagreement, models without a column."""
+    """All cases of a board.
+
+    Attributes:
+        packed: the table as columns, with the first models.
+        more: columns of further models, which are loaded when somebody asks for them.
+        next_column: where these go.
+        hardest, disagreeing: the hardest cases, and those of the largest disagreement.
+        columns, left_out: how many models can have a column, and how many cannot.
+
+    """
 
     packed: dict[str, Any]
+    more: list[list[dict[str, Any]]]
+    next_column: int
     hardest: list[HardCase]
     disagreeing: list[HardCase]
-    left_out: int = 0
+    columns: int
+    left_out: int
 
 
 def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
@@ -105,15 +120,25 @@ def case_table(record: RunRecord, board: Board, matrix: ScoreMatrix | None) -> C
     scores = case_scores(board, matrix)
     if scores is None:
         return None
-    columns: list[dict[str, Any]] = [{"name": "case", "values": list(scores.cases)}]
-    for place, name in enumerate(scores.models[:MOST_MODELS]):
-        values = [rounded(value) for value in scores.values[:, place].tolist()]
-        columns.append({"name": name, "number": True, "values": values})
+    models = [
+        {"name": name, "number": True, "values": [rounded(value) for value in scores.values[:, place].tolist()]}
+        for place, name in enumerate(scores.models[:MOST_MODELS])
+    ]
+    first, more = models[:MODELS_AT_ONCE], models[MODELS_AT_ONCE:]
+    columns: list[dict[str, Any]] = [{"name": "case", "values": list(scores.cases)}, *first]
     columns.append({"name": "failed", "values": _failures(record, board.structure, scores.cases, scores.models)})
     columns += _metadata(record, scores.cases)
     packed = {"columns": [packed_column(column) for column in columns], "rows": len(scores.cases)}
     apart = sorted(scores.hardest, key=lambda one: (-one.spread, one.case))[:MOST_LISTED]
-    return CaseTable(packed, list(scores.hardest[:MOST_LISTED]), apart, max(len(scores.models) - MOST_MODELS, 0))
+    return CaseTable(
+        packed,
+        [more[start : start + MODELS_AT_ONCE] for start in range(0, len(more), MODELS_AT_ONCE)],
+        1 + len(first),
+        list(scores.hardest[:MOST_LISTED]),
+        apart,
+        len(models),
+        len(scores.models) - len(models),
+    )
 
 
 def _failures(record: RunRecord, structure: str, cases: tuple[str, ...], models: Sequence[str]) -> list[str]:
@@ -121,10 +146,10 @@ def _failures(record: RunRecord, structure: str, cases: tuple[str, ...], models:
     found: dict[str, list[str]] = {}
     for name in models:
         table = record.tables[name]
-        column = table.structures.index(structure)
-        for case, status in zip(table.cases, table.status[:, column], strict=True):
-            if status.is_failure:
-                found.setdefault(case, []).append(f"{name} ({status.value})")
+        states = table.status[:, table.structures.index(structure)]
+        # Most did not fail: two comparisons of whole columns find those that did.
+        for i in np.flatnonzero((states != Status.PRESENT) & (states != Status.ABSENT)):
+            found.setdefault(table.cases[i], []).append(f"{name} ({states[i].value})")
     return [", ".join(found.get(case, ())) for case in cases]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from segauge.errors import SegaugeError
@@ -31,6 +31,9 @@ class Chapter:
         fingerprint: hash of the record.
         check: what a verification of the record said; "" where none was made.
         holds: whether everything that was checked follows.
+        model_keys: per model its part of addresses.
+        places: structure and metric of every board, in the order of the selectors.
+        seconds: per model the mean time of a prediction; None where it was not taken.
 
     """
 
@@ -43,19 +46,30 @@ class Chapter:
     check: str = ""
     holds: bool = True
     model_keys: dict[str, str] = field(default_factory=dict)
+    places: tuple[tuple[str, str], ...] = ()
+    seconds: dict[str, float | None] = field(default_factory=dict)
     _counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
     _structures: dict[str, str] = field(default_factory=dict)
     _metrics: dict[str, str] = field(default_factory=dict)
 
     @cached_property
     def boards(self) -> tuple[Board, ...]:
-        """The boards in the order of the selectors: the average over structures first, where there is one.
+        """The boards in the order of the selectors: the average over structures first, where there is one."""
+        return shown_boards(self.leaderboard, self.record.metrics)
 
-        Scores at tolerances that make a curve beside the metric itself have no boards of their own.
-        """
-        averages = tuple(board for board in self.leaderboard.averages if board.standings)
-        points = curve_points(self.record.metrics)
-        return tuple(board for board in (*averages, *self.leaderboard.boards) if board.metric not in points)
+    def of_structure(self, structure: str) -> Chapter:
+        """Return what the pages of one structure are made of: small enough to be sent to a worker."""
+        known = self.leaderboard
+        boards, averages = (
+            tuple(board for board in every if board.structure == structure) for every in (known.boards, known.averages)
+        )
+        counts = {name: {structure: found[structure]} for name, found in self._counts.items() if structure in found}
+        return replace(
+            self,
+            record=self.record.of_structure(structure),
+            leaderboard=Leaderboard(boards, averages, known.settings),
+            _counts=counts,
+        )
 
     def curve(self, structure: str) -> dict[float, Board]:
         """Return the boards of the surface Dice of a structure by tolerance in mm; {} for fewer than three."""
@@ -85,7 +99,7 @@ class Chapter:
 
     def counts(self, structure: str, model: str) -> Counts:
         """Return how often a model missed or invented a structure, or was not measured; over all for the average."""
-        return self._counts[model].get(structure, Counts())
+        return self._counts.get(model, {}).get(structure, Counts())
 
     def selection(self, board: Board) -> dict[str, str]:
         """Return the selection that shows a board on the front page."""
@@ -101,8 +115,12 @@ class Chapter:
 
     def address(self, board: Board, kind: str = "") -> str:
         """Return the address of a board's page, or of that of its cases or groups, from the root of the site."""
+        return self.address_of(board.structure, board.metric, kind)
+
+    def address_of(self, structure: str, metric: str, kind: str = "") -> str:
+        """Return the same for the board of a structure and metric."""
         ending = f".{kind}" if kind else ""
-        return f"{self.key}/{self.structure_key(board)}/{self._metrics[board.metric]}{ending}.html"
+        return f"{self.key}/{self._structures[structure]}/{self._metrics[metric]}{ending}.html"
 
     def data(self, board: Board) -> str:
         """Return the address of the board for the front page."""
@@ -144,12 +162,30 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
                 check,
                 holds,
                 {name: models[name] for name in record.tables},
+                tuple((one.structure, one.metric) for one in shown_boards(leaderboard, record.metrics)),
+                {name: mean_seconds(record, name) for name in record.tables},
                 {name: counts_of(table) for name, table in record.tables.items()},
                 slugs(board.structure for board in boards),
                 slugs(board.metric for board in boards),
             )
         )
     return tuple(found)
+
+
+def shown_boards(leaderboard: Leaderboard, metrics: Sequence[str]) -> tuple[Board, ...]:
+    """Return the boards that the site has, the averages over structures first.
+
+    Scores at tolerances that make a curve beside the metric itself have no boards of their own.
+    """
+    averages = tuple(board for board in leaderboard.averages if board.standings)
+    points = curve_points(metrics)
+    return tuple(board for board in (*averages, *leaderboard.boards) if board.metric not in points)
+
+
+def mean_seconds(record: RunRecord, model: str) -> float | None:
+    """Return the mean time of a prediction in seconds, None where it was not taken."""
+    times = list(record.timings.get(model, {}).values())
+    return sum(times) / len(times) if times else None
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -179,8 +215,13 @@ def _tolerance(metric: str) -> float | None:
 
 
 def structure_title(board: Board) -> str:
+    """Return what the site calls the structure of a board."""
+    return structure_name(board.structure)
+
+
+def structure_name(structure: str) -> str:
     """Return what the site calls a structure."""
-    return "all structures" if board.structure == AVERAGE else board.structure
+    return "all structures" if structure == AVERAGE else structure
 
 
 def info_of(metric: str) -> MetricInfo | None:

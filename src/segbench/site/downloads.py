@@ -12,6 +12,7 @@ from segauge.io.outputs import csv_text, write_whole
 from segauge.report.figures.charting import drawable, shortened
 from segbench.records import RunRecord, save_record
 from segbench.records.parquet import write_scores
+from segbench.records.run_record import LARGE
 from segbench.site.chapters import Chapter, metric_title, structure_title
 
 #: Rows of a CSV file that somebody may still open.
@@ -28,15 +29,16 @@ def write_downloads(folder: Path, chapter: Chapter) -> None:
     names = download_names(chapter.record)
     if "scores.csv" in names:
         write_whole(place / f"{chapter.key}.scores.csv", score_lines(chapter.record))
-    if "scores.parquet" in names:
-        write_scores(chapter.record.tables, place / f"{chapter.key}.scores.parquet")
+    scores = place / f"{chapter.key}.scores.parquet"
+    # Those of a large record stand beside it already.
+    if "scores.parquet" in names and chapter.record.cells < LARGE:
+        write_scores(chapter.record.tables, scores)
 
 
 def download_names(record: RunRecord) -> tuple[str, ...]:
     """Return the endings of the files that a record can be taken as; a CSV of millions of rows helps nobody."""
-    rows = sum(len(table.cases) * len(table.structures) for table in record.tables.values())
     parquet = ("scores.parquet",) if find_spec("pyarrow") is not None else ()
-    return ("json", *(("scores.csv",) if rows <= MOST_ROWS else ()), *parquet)
+    return ("json", *(("scores.csv",) if record.cells <= MOST_ROWS else ()), *parquet)
 
 
 def score_lines(record: RunRecord) -> Iterator[str]:

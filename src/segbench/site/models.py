@@ -13,7 +13,7 @@ from segbench.site.addresses import safe_link
 from segbench.site.chapters import Chapter, metric_title, numbered, structure_title
 from segbench.site.history import history_picture
 from segbench.site.pictures import why_no_images
-from segbench.site.rows import count_text, duration_text, mean_seconds
+from segbench.site.rows import count_text, duration_text
 
 #: Boards that a model's card lists: with more of them, those over all structures and those of the best places.
 MOST_STANDINGS = 24
@@ -87,7 +87,7 @@ def model_views(chapters: Sequence[Chapter]) -> list[ModelView]:
 def _model_view(name: str, chapters: Sequence[Chapter]) -> ModelView:
     entries = [chapter.record[name] for chapter in chapters]
     card = entries[-1].card
-    seconds = mean_seconds(chapters[-1].record, name)
+    seconds = chapters[-1].seconds.get(name)
     facts = [
         ("organisation", card.organisation),
         ("version", card.version),

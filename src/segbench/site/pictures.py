@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -91,11 +91,15 @@ class CasePicture:
 
 @dataclass(frozen=True)
 class Pictures:
-    """Pictures by structure and metric, the images that they lie on, by address, and why there are none, if so."""
+    """Pictures by structure and metric, the images that they lie on, by address, and why there are none, if so.
+
+    `has_files` says whether any board has a picture, so whether the files of some case were there.
+    """
 
     by_board: Mapping[tuple[str, str], list[CasePicture]] = field(default_factory=dict)
     images: Mapping[str, bytes] = field(default_factory=dict)
     image_reason: str = ""
+    has_files: bool = False
 
     @property
     def shows_images(self) -> bool:
@@ -105,6 +109,12 @@ class Pictures:
     def of(self, board: Board) -> list[CasePicture]:
         """Return the pictures of a board."""
         return self.by_board.get((board.structure, board.metric), [])
+
+    def of_structure(self, structure: str) -> Pictures:
+        """Return the pictures of one structure, without the images: these are written already."""
+        return replace(
+            self, by_board={key: value for key, value in self.by_board.items() if key[0] == structure}, images={}
+        )
 
 
 def pictures_of(chapter: Chapter, files: RunFiles | None) -> Pictures:
@@ -125,7 +135,7 @@ def pictures_of(chapter: Chapter, files: RunFiles | None) -> Pictures:
     for one in chosen:
         key = (one.board.structure, one.board.metric)
         ordered.setdefault(key, []).extend([found[key][one.case]] if one.case in found.get(key, {}) else [])
-    return Pictures(ordered, images, reason)
+    return Pictures(ordered, images, reason, bool(ordered))
 
 
 @dataclass(frozen=True)

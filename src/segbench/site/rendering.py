@@ -2,68 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
-from importlib.resources import files
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import InvalidInput
-from segauge.io.outputs import write_whole
+from segauge.errors import InvalidInput, SegaugeError
+from segauge.executors import Crash, run
 from segauge.report.figures import style_rules
-from segauge.report.figures.charting import number_text, shortened
-from segauge.report.html import asset, filled, script_json
-from segbench.leaderboard import Board
+from segauge.report.html import asset
+from segauge.stats import ScoreMatrix, average_matrix
+from segbench.leaderboard import AVERAGE, Board
 from segbench.records import RunRecord
-from segbench.site.axes import Axis
-from segbench.site.board_page import BoardPage, board_page, scores_of
-from segbench.site.cases import case_table
-from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_title
+from segbench.site.board_page import ranked_models
+from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_name, structure_title
 from segbench.site.downloads import badge_text, write_downloads
 from segbench.site.methods import Method, counted, method_of
 from segbench.site.models import DatasetView, ModelView, dataset_views, model_views
 from segbench.site.overall import OverallBoard, overall_boards
+from segbench.site.pages import Pages, Site, own_asset
 from segbench.site.pictures import Pictures, RunFiles, pictures_of
-from segbench.site.rows import EXPOSURE_WORDS, Row, board_axis, rows_of
-from segbench.site.slices import Slice, slices_of
+from segbench.site.structures import BesideBoard, BoardView, StructurePages, StructureTask, write_structure
+
+#: Structures that an error names.
+MOST_NAMED = 5
 
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, eq=False)
-class BoardView:
-    """A board as its template wants it: where it belongs, its rows and axis, and the pages beside it."""
-
-    chapter: Chapter
-    board: Board
-    rows: list[Row]
-    axis: Axis | None
-    cases: str
-    slices: str
-    is_own_page: bool = False
-
-    @property
-    def hidden_reasons(self) -> list[tuple[str, str]]:
-        """Models that are shown and not ranked, or left out, with the reason."""
-        shown = {standing.model for standing in self.board.standings if not standing.ranked}
-        return [
-            (str(one["model"]), str(one["reason"]))
-            for one in self.chapter.record.exclusions
-            if one["structure"] == self.board.structure or (not one["structure"] and one["model"] in shown)
-        ]
-
-
-@dataclass(frozen=True)
-class Site:
-    """What all pages share."""
-
-    title: str
-    introduction: str
-    count: str
-    links: tuple[tuple[str, str], ...]
 
 
 def render(
@@ -73,6 +37,7 @@ def render(
     title: str = "",
     checks: Sequence[tuple[str, bool]] = (),
     files: Sequence[RunFiles | None] = (),
+    jobs: int = 1,
     progress: Progress | None = None,
 ) -> Path:
     """Write the site of one or several records into a folder; return its front page.
@@ -83,7 +48,11 @@ def render(
         title: of the site; that of the only record, or a plain one, by default.
         checks: per record what a verification said and whether all of it follows.
         files: per record the files of its run, for pictures of the worst cases; None where there are none.
-        progress: called with what is being made, how many pages are done, and of how many.
+        jobs: worker processes that write the pages; what is written does not depend on how many these are.
+        progress: called with what was made, how many boards are done, and of how many.
+
+    Structures go to the workers one by one, with no more of the record than their own scores. Where the pages of one
+    cannot be made, those of all others are, and then an error names it.
 
     """
     if not records:
@@ -95,27 +64,88 @@ def render(
     place = Path(folder)
     chapters = chapters_of(records, checks)
     overall = overall_boards(chapters)
-    pages = _Pages(place, _site_of(chapters, title, bool(overall)))
+    pages = Pages(place, _site_of(chapters, title, bool(overall)))
     pages.write("assets/site.css", style_rules() + asset("report.css") + own_asset("site.css"))
     pages.write("assets/report.js", asset("report.js"))
     pages.write("assets/site.js", own_asset("site.js"))
-    front: BoardView | None = None
-    done, total = 0, sum(len(chapter.boards) for chapter in chapters)
     _remove_pictures(place)
+    writing = _Writing(pages, jobs, progress, sum(len(chapter.boards) for chapter in chapters))
     for chapter, of_run in zip(chapters, files or (None,) * len(chapters), strict=True):
         pictures = pictures_of(chapter, of_run)
-        pages.write_images(pictures.images)
-        for board in chapter.boards:
-            view = _write_board(pages, chapter, board, pictures)
-            front = view if board is chapters[0].leading else front
-            done += 1
-            if progress is not None:
-                progress(f"{chapter.name}: {structure_title(board)}, {board.metric}", done, total)
+        for address, image in pictures.images.items():
+            pages.write(address, image)
+        writing.boards_of(chapter, pictures)
         write_downloads(place, chapter)
         for entry in chapter.record.models:
             pages.write(chapter.badge(entry.name), badge_text(chapter, entry.name))
+    lead = chapters[0].leading
+    front = None if lead is None else BoardView.of(chapters[0], lead, writing.beside(chapters[0], lead))
     _write_common(pages, chapters, overall, front)
+    writing.require_all()
     return place / "index.html"
+
+
+class _Writing:
+    """The pages of all structures on their way: who writes them, how many are done, and what went wrong."""
+
+    def __init__(self, pages: Pages, jobs: int, progress: Progress | None, total: int) -> None:
+        self._pages, self._jobs, self._progress, self._total = pages, jobs, progress, total
+        self._done = 0
+        self._beside: dict[tuple[str, str, str], BesideBoard] = {}
+        self._trouble: list[str] = []
+
+    def boards_of(self, chapter: Chapter, pictures: Pictures) -> None:
+        """Write the boards of a record: structure by structure, then the averages over them."""
+        averages = {board.metric: board for board in chapter.boards if board.structure == AVERAGE}
+        averaged = {metric: ranked_models(board) for metric, board in averages.items()}
+        structures = [name for name, _ in chapter.structures() if name != AVERAGE]
+        tasks = (
+            StructureTask(self._pages, chapter.of_structure(name), name, pictures.of_structure(name), averaged=averaged)
+            for name in structures
+        )
+        scores: dict[str, dict[str, ScoreMatrix]] = {metric: {} for metric in averages}
+        for name, found in self._written(chapter, structures, tasks):
+            for metric, matrix in found.scores.items():
+                scores[metric][name] = matrix
+        if averages:
+            # In the order of the record, whoever was ready first: sums depend on their order.
+            parts = {
+                metric: {one: known[one] for one in structures if one in known} for metric, known in scores.items()
+            }
+            joined = {
+                metric: average_matrix(part) for metric, part in parts.items() if part and len(averaged[metric]) > 1
+            }
+            task = StructureTask(self._pages, chapter.of_structure(AVERAGE), AVERAGE, Pictures(), scores=joined)
+            for _ in self._written(chapter, [AVERAGE], [task]):
+                pass
+
+    def _written(
+        self, chapter: Chapter, names: Sequence[str], tasks: Iterable[StructureTask]
+    ) -> Iterator[tuple[str, StructurePages]]:
+        """Yield what was written of each structure that could be, as they come."""
+        for outcome in run(write_structure, tasks, jobs=min(self._jobs, len(names)) or 1):
+            name = names[outcome.index]
+            boards = [board for board in chapter.boards if board.structure == name]
+            if isinstance(outcome.result, Crash):
+                self._trouble.append(f"{chapter.name}, {structure_name(name)} ({outcome.result.reason})")
+            else:
+                self._beside.update({(chapter.key, name, metric): one for metric, one in outcome.result.beside.items()})
+                yield name, outcome.result
+            for board in boards:
+                self._done += 1
+                if self._progress is not None:
+                    self._progress(f"{chapter.name}: {structure_title(board)}, {board.metric}", self._done, self._total)
+
+    def beside(self, chapter: Chapter, board: Board) -> BesideBoard:
+        """Return what stands beside a board."""
+        return self._beside.get((chapter.key, board.structure, board.metric), BesideBoard())
+
+    def require_all(self) -> None:
+        """Say which pages could not be made, if any."""
+        if self._trouble:
+            shown = "; ".join(self._trouble[:MOST_NAMED])
+            more = f"; and {len(self._trouble) - MOST_NAMED} more" if len(self._trouble) > MOST_NAMED else ""
+            raise SegaugeError(f"All other pages are written, but those of {shown}{more} could not be made.")
 
 
 def _remove_pictures(folder: Path) -> None:
@@ -142,64 +172,8 @@ def _site_of(chapters: Sequence[Chapter], title: str, with_overall: bool) -> Sit
     return Site(named, introduction, count, kept)
 
 
-class _Pages:
-    """Writes pages below a folder; every page knows the way back to the root."""
-
-    def __init__(self, folder: Path, site: Site) -> None:
-        self.folder, self.site = folder, site
-
-    def write(self, address: str, text: str) -> None:
-        target = self.folder / address
-        target.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(target, text)
-
-    def write_images(self, images: Mapping[str, bytes]) -> None:
-        """Write the images below the outlines, by their addresses."""
-        for address, data in images.items():
-            target = self.folder / address
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(target, data)
-
-    def page(self, address: str, template: str, data: Mapping[str, Any] | None = None, **values: Any) -> None:
-        root = "../" * address.count("/")
-        tables = {name: script_json(table) for name, table in (data or {}).items()}
-        self.write(address, _filled(template, site=self.site, root=root, here=address, data=tables, **values))
-
-
-def _write_board(pages: _Pages, chapter: Chapter, board: Board, pictures: Pictures) -> BoardView:
-    """Write everything about one board: its page, its cases and groups, the front page's part, the embedded table."""
-    scores = scores_of(chapter, board)
-    cases = case_table(chapter.record, board, scores)
-    slices: list[Slice] = slices_of(chapter.record, board, scores)
-    rows, axis = rows_of(chapter, board), board_axis(board)
-    addresses = (
-        chapter.address(board, "cases") if cases is not None else "",
-        chapter.address(board, "groups") if slices else "",
-    )
-    view = BoardView(chapter, board, rows, axis, *addresses)
-    own = BoardView(chapter, board, rows, axis, *addresses, is_own_page=True)
-    found: BoardPage = board_page(chapter, board, scores)
-    pages.page(chapter.address(board), "board_page.html.j2", view=own, page=found)
-    if cases is not None:
-        pages.page(
-            addresses[0], "cases.html.j2", {"cases": cases.packed}, view=own, cases=cases, pictures=pictures.of(board),
-            shows_images=pictures.shows_images, has_files=bool(pictures.by_board), image_reason=pictures.image_reason,
-        )  # fmt: skip
-    if slices:
-        pages.page(addresses[1], "groups.html.j2", view=own, slices=slices)
-    markup = _filled("fragment.html.j2", view=view, root="")
-    # The file is a script: nothing in the markup can end the text that it is.
-    pages.write(chapter.data(board), f"segbenchBoard({_text(chapter.data(board))},{_text(markup)});\n")
-    pages.page(chapter.embed(board), "embed.html.j2", view=view)
-    return view
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=True).replace("<", "\\u003c")
-
-
 def _write_common(
-    pages: _Pages, chapters: Sequence[Chapter], overall: Sequence[OverallBoard], view: BoardView | None
+    pages: Pages, chapters: Sequence[Chapter], overall: Sequence[OverallBoard], view: BoardView | None
 ) -> None:
     """Write the front page with its first board, and the pages about all records."""
     catalog = [_catalog_entry(chapter) for chapter in chapters]
@@ -236,30 +210,3 @@ def _choices(catalog: Sequence[Mapping[str, Any]], view: BoardView | None) -> di
         "selection": selection,
         "address": view.chapter.data(view.board),
     }
-
-
-@lru_cache(maxsize=32)
-def own_asset(name: str) -> str:
-    """Return a template, style sheet or script of the site; templates that it does not have are the report's."""
-    place = files("segbench.site") / "templates" / name
-    return place.read_text(encoding="utf-8") if place.is_file() else asset(name)
-
-
-def _filled(template: str, **values: Any) -> str:
-    return filled(template, own_asset, _FILTERS, **values)
-
-
-def _leader(board: Board) -> str:
-    return board.standings[0].model if board.standings and board.standings[0].place else "no order"
-
-
-_FILTERS: Mapping[str, Callable[..., Any]] = {
-    "exposure_words": lambda level: EXPOSURE_WORDS[level],
-    "leader": _leader,
-    "metric_title": metric_title,
-    "number": number_text,
-    "percent": lambda share: f"{100 * share:.0f} %",
-    "short": lambda text: shortened(text, 28),
-    "signed": lambda value: f"{value:+.3g}",
-    "structure_title": structure_title,
-}

@@ -84,19 +84,13 @@ def rows_of(chapter: Chapter, board: Board) -> list[Row]:
             record[standing.model].card,
             record[standing.model].exposure,
             chapter.counts(board.structure, standing.model),
-            mean_seconds(record, standing.model),
+            chapter.seconds.get(standing.model),
             shared[standing.place] if standing.place else 0,
             standing.place is not None and firsts[standing.place] == standing.model,
             suspicion(record, board.structure, standing.model),
         )
         for standing in board.standings
     ]
-
-
-def mean_seconds(record: RunRecord, model: str) -> float | None:
-    """Return the mean time of a prediction in seconds, None where it was not taken."""
-    times = list(record.timings.get(model, {}).values())
-    return sum(times) / len(times) if times else None
 
 
 def suspicion(record: RunRecord, structure: str, model: str) -> str:

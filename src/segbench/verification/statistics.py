@@ -9,7 +9,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cards import exposure, known_lineage
 from segbench.config import EXPOSURE_POLICIES
-from segbench.leaderboard import RULES, make_leaderboard
+from segbench.leaderboard import RULES, Leaderboard, make_leaderboard
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
 from segbench.verification.differences import Mismatch, count_numbers, mismatches
@@ -48,28 +48,38 @@ class Verification:
         return f"{head}: {len(self.mismatches)} do not follow."
 
 
-def verify_statistics(record: RunRecord) -> Verification:
-    """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards."""
+def verify_statistics(record: RunRecord, *, jobs: int = 1, recomputed: Leaderboard | None = None) -> Verification:
+    """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards.
+
+    Args:
+        record: what is checked.
+        jobs: worker processes that recompute the boards.
+        recomputed: the leaderboard that follows from the scores, where `make_leaderboard` made it already.
+
+    """
     if record.analysis is None and record.published is None:
         raise InvalidInput("This record has no statistics yet; `segbench reanalyze --write` makes them.")
     found: list[Mismatch] = []
     numbers = 0
-    for name, published, recomputed in _pairs(record):
+    for name, published, follows in _pairs(record, recomputed, jobs):
         numbers += count_numbers(published)
-        found += mismatches(published, recomputed, name)
+        found += mismatches(published, follows, name)
     found += exposure_mismatches(record)
     real = tuple(one for one in found if not one.is_rounding)
     return Verification(1, f"{numbers} published numbers, recomputed from the scores", real, len(found) - len(real))
 
 
-def _pairs(record: RunRecord) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
+def _pairs(
+    record: RunRecord, recomputed: Leaderboard | None, jobs: int
+) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """Return what was published and what follows, per set of rules."""
     pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
     if record.analysis is not None:
         rules = record.analysis.get("rules")
         if rules != RULES:
             raise InvalidInput(f"The analysis was made by the rules {rules!r}; this version knows {RULES!r}.")
-        pairs.append(("analysis", record.analysis, make_leaderboard(record).to_dict()))
+        board = make_leaderboard(record, jobs=jobs) if recomputed is None else recomputed
+        pairs.append(("analysis", record.analysis, board.to_dict()))
     if record.published is not None:
         rules = record.published.get("rules")
         if rules != REFERENCE_RULES:

@@ -7,7 +7,7 @@ chart as SVG, PDF or PNG, `inline_svg` gives it to a page.
 from segauge.report.figures.agreement import AgreementLimits, agreement_limits, bland_altman
 from segauge.report.figures.cohorts import ColumnCounts, cohort
 from segauge.report.figures.curves import Curve, curves, stability
-from segauge.report.figures.distributions import MOST_POINTS, MOST_POINTS_IN_ALL, Point, boxes, raincloud
+from segauge.report.figures.distributions import MOST_POINTS, MOST_POINTS_IN_ALL, Cases, Point, boxes, raincloud
 from segauge.report.figures.intervals import Interval, Recall, forest, recall_by_size
 from segauge.report.figures.panels import joined_svg, panels, save_as, with_row_notes
 from segauge.report.figures.rankings import (
@@ -27,6 +27,7 @@ __all__ = [
     "MOST_POINTS",
     "MOST_POINTS_IN_ALL",
     "AgreementLimits",
+    "Cases",
     "ColumnCounts",
     "Curve",
     "Interval",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,21 @@ class Point:
     failed: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """The cases of one group as arrays: for thousands of them, of which a figure names a few."""
+
+    values: Floats
+    names: Sequence[str]
+    failed: npt.NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, points: Sequence[Point]) -> Cases:
+        """Return points as arrays."""
+        values, failed = [point.value for point in points], [point.failed for point in points]
+        return cls(np.array(values, dtype=np.float64), [point.name for point in points], np.array(failed, dtype=bool))
+
+
 @dataclass(frozen=True)
 class _Box:
     """Quartiles, and whiskers to the last value within 1.5 times the quartiles' distance (Tukey)."""
@@ -72,7 +87,7 @@ class _Box:
 
 
 def raincloud(
-    points: Iterable[Point],
+    points: Iterable[Point] | Mapping[str, Cases],
     *,
     axis: str,
     bounds: tuple[float, float] | None = None,
@@ -85,9 +100,11 @@ def raincloud(
     """Return density, box and points of each group, one row per group in the order of their first point.
 
     Failed cases are in the box, and drawn as crosses; the density is that of the cases that have a score of their own.
+    Density and box are those of all cases; of too many points only the outermost are drawn (`MOST_POINTS`).
 
     Args:
-        points: the cases; those without a finite value are left out (say elsewhere how many).
+        points: the cases, one by one or as arrays by group; those without a finite value are left out (say elsewhere
+            how many).
         axis: title of the axis of values, with its unit.
         bounds: ends of the scale: no density is drawn beyond them, and what would be is reflected.
         domain: ends of the axis, if not those of the data.
@@ -98,12 +115,10 @@ def raincloud(
 
     """
     alt = altair_module()
-    kept = [point for point in points if math.isfinite(point.value)]
-    members: dict[str, list[Point]] = {}
-    for point in kept:
-        members.setdefault(point.group, []).append(point)
+    members = _members(points)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(members) - 0.45, -0.55], nice=False))
-    domain = domain or fitted((point.value for point in kept), bounds)
+    ends = [end for found in members.values() for end in (float(found.values.min()), float(found.values.max()))]
+    domain = domain or fitted(ends, bounds)
     x = alt.X("value:Q", axis=value_axis(axis, grid=True, tickCount=8), scale=value_scale(domain))
     layers = [
         _cloud(members, y, x, bounds, domain),
@@ -117,6 +132,23 @@ def raincloud(
     height = max(row_height * len(members), 60)
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
+
+
+def _members(points: Iterable[Point] | Mapping[str, Cases]) -> dict[str, Cases]:
+    """Return the cases with a finite value by group, in the order of their first."""
+    if isinstance(points, Mapping):
+        every = dict(points)
+    else:
+        grouped: dict[str, list[Point]] = {}
+        for point in points:
+            grouped.setdefault(point.group, []).append(point)
+        every = {group: Cases.of(found) for group, found in grouped.items()}
+    kept = {}
+    for group, found in every.items():
+        known = np.flatnonzero(np.isfinite(found.values))
+        if known.size:
+            kept[group] = Cases(found.values[known], [found.names[i] for i in known], found.failed[known])
+    return kept
 
 
 def density(values: Floats, bounds: tuple[float, float] | None = None, count: int = 64) -> tuple[Floats, Floats]:
@@ -143,7 +175,7 @@ def density(values: Floats, bounds: tuple[float, float] | None = None, count: in
 
 
 def _cloud(
-    members: dict[str, list[Point]],
+    members: dict[str, Cases],
     y: Any,
     x: Any,
     bounds: tuple[float, float] | None,
@@ -152,7 +184,7 @@ def _cloud(
     alt = altair_module()
     rows = []
     for i, found in enumerate(members.values()):
-        places, heights = density(np.array([point.value for point in found if not point.failed]), bounds)
+        places, heights = density(found.values[~found.failed], bounds)
         rows += [
             {"row": i, "value": place, "y": i - 0.08, "top": i - 0.08 - 0.38 * height}
             for place, height in zip(places, heights, strict=True)
@@ -165,13 +197,13 @@ def _cloud(
     )
 
 
-def _box_layers(members: dict[str, list[Point]], y: Any, x: Any) -> list[Any]:
+def _box_layers(members: dict[str, Cases], y: Any, x: Any) -> list[Any]:
     rows = []
     for i, (group, found) in enumerate(members.items()):
-        box = _Box.of(np.array([point.value for point in found]))
+        box = _Box.of(found.values)
         label = (
             f"{group}: median {number_text(box.median)}, middle half {number_text(box.first)} to "
-            f"{number_text(box.third)}, n = {len(found)}"
+            f"{number_text(box.third)}, n = {found.values.size}"
         )
         rows.append({**vars(box), "value": box.median, "y": i, "above": i - 0.055, "below": i + 0.055, "label": label})
     alt = altair_module()
@@ -198,16 +230,16 @@ def _at(channel: Any, field: str) -> Any:
     return made
 
 
-def _rain(members: dict[str, list[Point]], y: Any, x: Any) -> Any:
+def _rain(members: dict[str, Cases], y: Any, x: Any) -> Any:
     alt = altair_module()
     most = min(MOST_POINTS, max(20, MOST_POINTS_IN_ALL // max(len(members), 1)))
     rows = []
     for i, found in enumerate(members.values()):
-        for point in thinned(found, most):
-            shift = 0.16 + 0.26 * _jitter(point.name)
-            words = ", failed" if point.failed else ""
-            label = f"{point.name}: {number_text(point.value)}{words}"
-            rows.append({"value": point.value, "y": i + shift, "label": label, "failed": point.failed})
+        for k in outermost(found.values, most):
+            name, value, failed = found.names[k], float(found.values[k]), bool(found.failed[k])
+            shift = 0.16 + 0.26 * _jitter(name)
+            label = f"{name}: {number_text(value)}{', failed' if failed else ''}"
+            rows.append({"value": value, "y": i + shift, "label": label, "failed": failed})
     return (
         chart_of(rows)
         .mark_point(filled=True, size=16, opacity=0.75)
@@ -223,13 +255,16 @@ def _rain(members: dict[str, list[Point]], y: Any, x: Any) -> Any:
 
 
 def thinned(points: Sequence[Point], most: int) -> list[Point]:
-    """Return all points, or of too many only the outermost at either end, failures first."""
-    if len(points) <= most:
-        return list(points)
-    ordered = sorted(points, key=lambda point: point.value)
-    half = max(most // 2, 1)
-    kept = {id(point): point for point in (*ordered[:half], *ordered[-half:])}
-    return list(kept.values())
+    """Return all points, or of too many only the outermost at either end."""
+    return [points[k] for k in outermost(np.array([point.value for point in points]), most)]
+
+
+def outermost(values: Floats, most: int) -> list[int]:
+    """Return the places of all values, or of more than `most` those of the lowest and the highest, half of each."""
+    if values.size <= most:
+        return list(range(values.size))
+    order, half = np.argsort(values, kind="stable").tolist(), max(most // 2, 1)
+    return list(dict.fromkeys([*order[:half], *order[-half:]]))
 
 
 def _jitter(name: str) -> float:
@@ -237,7 +272,7 @@ def _jitter(name: str) -> float:
     return int.from_bytes(hashlib.blake2b(name.encode("utf-8", "replace"), digest_size=2).digest()) / 65535.0
 
 
-def _labels(members: dict[str, list[Point]], y: Any) -> Any:
+def _labels(members: dict[str, Cases], y: Any) -> Any:
     alt = altair_module()
     rows = [{"y": i - 0.02, "text": text} for i, text in enumerate(unique_labels(list(members)))]
     return (

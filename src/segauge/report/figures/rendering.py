@@ -39,7 +39,11 @@ ZOOM = 1.2
 
 def svg(chart: Any, theme: ThemeName = "light") -> str:
     """Return a chart as the text of an SVG file."""
-    return checked_svg(_converter().vegalite_to_svg(_spec(chart, theme), allowed_base_urls=[]))
+    return checked_svg(_rendered(chart, theme))
+
+
+def _rendered(chart: Any, theme: ThemeName) -> str:
+    return str(_converter().vegalite_to_svg(_spec(chart, theme), allowed_base_urls=[]))
 
 
 def save(chart: Any, path: str | os.PathLike[str], *, theme: ThemeName = "light", scale: float = 2.0) -> Path:
@@ -63,7 +67,7 @@ def inline_svg(chart: Any, *, label: str) -> str:
     `chart` may be what `svg` returned of it, so that it is not rendered twice. The page needs the variables of
     `themes.style_rules()`. The text is safe to stand in HTML as it is: it was parsed, and holds shapes and text only.
     """
-    root = parsed(chart if isinstance(chart, str) else svg(chart, "light"))
+    root = parsed(chart if isinstance(chart, str) else _rendered(chart, "light"))
     root.set("role", "group")
     root.set("aria-label", drawable(label))
     _simplify(root)

@@ -56,7 +56,7 @@
     const { columns, rows } = JSON.parse(document.getElementById(`data-${host.dataset.table}`).textContent);
     const perPage = Number(host.dataset.rows);
     const text = (column, row) => (column.texts ? column.texts[column.values[row]] : shown(column.values[row]));
-    const folded = columns.map((column) => column.texts?.map((one) => one.toLowerCase()));
+    let folded = [];
     let order = Array.from({ length: rows }, (_, row) => row);
     let sorted = null, descending = false, page = 0;
     const [head, body, input, count] = ["thead", "tbody", "input", ".count"].map((one) => host.querySelector(one));
@@ -115,19 +115,31 @@
       page = 0;
       draw();
     };
-    const line = document.createElement("tr");
-    columns.forEach((column, c) => {
-      const cell = document.createElement("th"), press = document.createElement("button");
-      cell.scope = "col";
-      if (column.number) cell.className = "number";
-      press.type = "button";
-      press.textContent = column.name;
-      if (column.hint) press.title = column.hint;
-      press.addEventListener("click", () => sortBy(c));
-      cell.append(press);
-      line.append(cell);
-    });
-    head.append(line);
+    const drawHead = () => {
+      folded = columns.map((column) => column.texts?.map((one) => one.toLowerCase()));
+      const line = document.createElement("tr");
+      columns.forEach((column, c) => {
+        const cell = document.createElement("th"), press = document.createElement("button");
+        cell.scope = "col";
+        if (column.number) cell.className = "number";
+        if (c === sorted) cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
+        press.type = "button";
+        press.textContent = column.name;
+        if (column.hint) press.title = column.hint;
+        press.addEventListener("click", () => sortBy(c));
+        cell.append(press);
+        line.append(cell);
+      });
+      head.replaceChildren(line);
+    };
+    // More columns of the same rows, for pages that load them when a reader asks.
+    host.insertColumns = (at, more) => {
+      columns.splice(at, 0, ...more);
+      if (sorted !== null && sorted >= at) sorted += more.length;
+      drawHead();
+      draw();
+    };
+    drawHead();
     input.addEventListener("input", () => { page = 0; draw(); });
     previous.addEventListener("click", () => { page -= 1; draw(); });
     next.addEventListener("click", () => { page += 1; draw(); });

@@ -33,24 +33,51 @@
   };
   every("[data-sortable]").forEach(sortable);
 
+  // ---- files that are loaded when they are needed: scripts that call this with what they hold, since a page that was
+  // opened from disk may read no other files
+  const loaded = new Map();
+  window.segbenchBoard = window.segbenchColumns = (address, content) => loaded.set(address, content);
+  const load = (address, place = address) => new Promise((resolve, reject) => {
+    if (loaded.has(address)) { resolve(loaded.get(address)); return; }
+    const script = document.createElement("script");
+    script.src = place;
+    script.onload = () => { script.remove(); loaded.has(address) ? resolve(loaded.get(address)) : reject(new Error(address)); };
+    script.onerror = () => { script.remove(); reject(new Error(address)); };
+    document.head.append(script);
+  });
+
+  // ---- cases: a press on the button loads the columns of further models
+  every("[data-more-columns]").forEach((press) => {
+    const parts = JSON.parse(press.dataset.moreColumns);
+    const table = document.querySelector(`[data-table="${press.dataset.table}"]`);
+    let at = Number(press.dataset.at), next = 0;
+    const label = () => {
+      press.disabled = false;
+      press.hidden = next >= parts.length;
+      press.textContent = parts[next]?.title ?? "";
+    };
+    press.addEventListener("click", async () => {
+      press.disabled = true;
+      try {
+        const columns = await load(parts[next].address, document.body.dataset.root + parts[next].address);
+        table.insertColumns(at, columns);
+        at += columns.length;
+        next += 1;
+        label();
+      } catch {
+        press.textContent = "These columns could not be loaded: their file is not beside this page.";
+      }
+    });
+    label();
+  });
+
   // ---- the front page: selectors, whose state is the end of the address
   const form = document.querySelector("[data-selectors]"), source = document.getElementById("data-catalog");
   if (!form || !source) return;
   const catalog = JSON.parse(source.textContent), host = document.getElementById("board");
   const { set, structure, metric, ranked } = form.elements;
-  const loaded = new Map();
   let showing = host.dataset.board ?? "";
 
-  // Boards are scripts that call this with their markup: a page that was opened from disk may read no other files.
-  window.segbenchBoard = (address, markup) => loaded.set(address, markup);
-  const load = (address) => new Promise((resolve, reject) => {
-    if (loaded.has(address)) { resolve(loaded.get(address)); return; }
-    const script = document.createElement("script");
-    script.src = address;
-    script.onload = () => { script.remove(); loaded.has(address) ? resolve(loaded.get(address)) : reject(new Error(address)); };
-    script.onerror = () => { script.remove(); reject(new Error(address)); };
-    document.head.append(script);
-  });
   const options = (select, choices, wanted) => {
     select.replaceChildren(...choices.map(({ key, title }) => new Option(title, key)));
     select.value = choices.some((one) => one.key === wanted) ? wanted : choices[0]?.key ?? "";

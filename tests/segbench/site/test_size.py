@@ -1,0 +1,187 @@
+"""A site of any size: structure by structure, in any number of processes, with pages whose weight is bounded."""
+
+import json
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from segauge.errors import SegaugeError
+from segauge.report import figures
+from segauge.report.figures import Cases, Point
+from segauge.report.html import Picture
+from segbench.cli import main
+from segbench.leaderboard import make_leaderboard
+from segbench.site import render
+from segbench.site.board_page import MOST_DRAWN, board_illustrations, scores_of
+from segbench.site.cases import MODELS_AT_ONCE, MOST_MODELS
+from segbench.site.chapters import chapters_of
+from tests.segbench.made_up import record, table
+from tests.segbench.site.examples import analysed, organs
+
+for _module in ("altair", "jinja2", "vl_convert"):
+    pytest.importorskip(_module, reason="the site needs segauge[report]")
+
+
+def many(cases, models, structures, resamples=200):
+    """Return a record of many models, each a little worse than the one before, some of whose cases are missed."""
+    rng = np.random.default_rng(0)
+    names = tuple(f"organ {j + 1}" for j in range(structures))
+    hard = rng.beta(6, 1.2, (cases, structures))
+    tables = {}
+    for m in range(models):
+        values = np.clip(hard * (0.99 - 0.01 * m) + rng.normal(0, 0.02, hard.shape), 0.001, 1.0)
+        missed = [tuple(map(int, place)) for place in np.argwhere(rng.random(hard.shape) < 0.02)]
+        for place in missed:
+            values[place] = 0.0
+        tables[f"model {m + 1:02d}"] = table(values, structures=names, missed=missed)
+    return record(tables, n_resamples=resamples)
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    monkeypatch.setattr(Picture, "of", lambda one: Picture(one.key, one.title, one.caption, "<svg></svg>"))
+
+
+def files_of(folder):
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+@pytest.mark.slow
+def test_an_analysis_is_the_same_for_any_number_of_workers():
+    made = many(40, 4, 3)
+    heard = []
+    alone, together = make_leaderboard(made), make_leaderboard(made, jobs=2, progress=lambda *what: heard.append(what))
+    assert json.dumps(alone.to_dict()) == json.dumps(together.to_dict())
+    assert sorted(name for name, _, _ in heard) == list(made.structures)
+    assert [(done, total) for _, done, total in heard] == [(1, 3), (2, 3), (3, 3)]
+
+
+@pytest.mark.slow
+def test_any_number_of_workers_writes_the_same_bytes(tmp_path):
+    made = analysed(many(15, 3, 2))
+    heard = []
+    render([made], tmp_path / "one", jobs=1)
+    render([made], tmp_path / "two", jobs=2, progress=lambda *what: heard.append(what))
+    one, two = files_of(tmp_path / "one"), files_of(tmp_path / "two")
+    assert list(one) == list(two)
+    assert [name for name in one if one[name] != two[name]] == []
+    assert [done for _, done, _ in heard] == list(range(1, 1 + len(chapters_of([made])[0].boards)))
+
+
+def test_a_worker_gets_the_scores_of_its_structure_and_no_others():
+    made = organs()
+    entry = replace(made.models[0], predictions=dict.fromkeys(made.case_ids, "0" * 64))
+    made = replace(made, models=(entry, *made.models[1:]), timings={"alpha": {made.case_ids[0]: 4.0}})
+    (chapter,) = chapters_of([made])
+    cut = pickle.loads(pickle.dumps(chapter.of_structure("liver")))  # noqa: S301 - as it goes to a worker
+    assert {name: one.structures for name, one in cut.record.tables.items()} == dict.fromkeys(made.tables, ("liver",))
+    assert cut.record.models[0].predictions == {}
+    assert cut.seconds["alpha"] == 4.0
+    assert cut.places == chapter.places
+    assert {board.structure for board in cut.boards} == {"liver"}
+    board = cut.board_of("liver", "dice")
+    whole, part = scores_of(chapter, board), scores_of(cut, board)
+    assert np.array_equal(whole.values, part.values, equal_nan=True)
+    assert cut.counts("liver", "gamma") == chapter.counts("liver", "gamma")
+
+
+def test_a_structure_that_cannot_be_drawn_is_named_and_the_others_are_there(tmp_path, undrawn, monkeypatch):
+    from segbench.site import structures
+
+    plain = structures.write_board
+
+    def broken(pages, chapter, board, *rest):
+        if board.structure == "spleen":
+            raise ZeroDivisionError("no such number")
+        return plain(pages, chapter, board, *rest)
+
+    monkeypatch.setattr(structures, "write_board", broken)
+    with pytest.raises(SegaugeError, match=r"All other pages are written, but those of .*spleen \(ZeroDivisionError"):
+        render([organs()], tmp_path)
+    assert (tmp_path / "made-up/liver/dice.html").is_file()
+    assert (tmp_path / "index.html").is_file()
+    assert not (tmp_path / "made-up/spleen/dice.html").exists()
+
+
+def rows_of(chart):
+    """Return all rows of data of a layered chart."""
+    return [row for layer in chart.layer for row in layer.data["values"]]
+
+
+def test_a_cloud_of_arrays_is_that_of_points():
+    rng = np.random.default_rng(1)
+    points = [
+        Point(group, float(value), f"case {i}", failed=i % 7 == 0)
+        for group in ("a", "b")
+        for i, value in enumerate(rng.uniform(0, 1, 50))
+    ]
+    points[3] = replace(points[3], value=math.nan)
+    arrays = {group: Cases.of([point for point in points if point.group == group]) for group in ("a", "b")}
+    one, other = (rows_of(figures.raincloud(given, axis="Dice")) for given in (points, arrays))
+    assert len(one) > len(points)
+    assert one == other
+
+
+def test_thinned_points_are_the_outermost_of_a_box_of_all_cases():
+    values = np.linspace(0.0, 1.0, 5001)
+    names = [f"case {i}" for i in range(values.size)]
+    rows = rows_of(figures.raincloud({"a": Cases(values, names, np.zeros(values.size, bool))}, axis="Dice"))
+    drawn = [row["value"] for row in rows if "failed" in row]
+    assert len(drawn) == figures.MOST_POINTS
+    half = figures.MOST_POINTS // 2
+    assert sorted(drawn) == [*values[:half].tolist(), *values[-half:].tolist()]
+    # The box is that of all 5001 cases: evenly spread from 0 to 1, its quartiles are a quarter, a half, three quarters.
+    box = next(row for row in rows if "first" in row)
+    assert (box["first"], box["median"], box["third"]) == (0.25, 0.5, 0.75)
+    assert "n = 5001" in box["label"]
+
+
+def test_a_board_of_many_says_what_its_figures_leave_out():
+    (chapter,) = chapters_of([analysed(many(200, MOST_DRAWN + 1, 1))])
+    (board,) = chapter.boards
+    captions = {one.key: one.caption for one in board_illustrations(chapter, board, scores_of(chapter, board))}
+    assert f"The {MOST_DRAWN} best models are drawn." in captions["significance"]
+    assert "of many cases, those at the two ends" in captions["distribution"]
+    (few,) = chapters_of([analysed(many(30, 3, 1))])
+    captions = {one.key: one.caption for one in board_illustrations(few, few.boards[0], scores_of(few, few.boards[0]))}
+    assert "two ends" not in captions["distribution"]
+
+
+def test_a_page_of_cases_begins_with_a_few_models_and_has_the_others_beside_it(tmp_path, undrawn):
+    made = many(30, MOST_MODELS + 3, 1)
+    render([analysed(made)], tmp_path)
+    page = (tmp_path / "made-up/organ-1/dice.cases.html").read_text()
+    inside = json.loads(page.split('id="data-cases">')[1].split("</script>")[0])
+    order = [column["name"] for column in inside["columns"] if column.get("number")]
+    assert len(order) == MODELS_AT_ONCE
+    for number in (2, 3):
+        text = (tmp_path / f"made-up/organ-1/dice.cases.{number}.js").read_text()
+        assert text.startswith(f'segbenchColumns("made-up/organ-1/dice.cases.{number}.js",')
+        columns = json.loads(text.split(",", 1)[1].removesuffix(");\n"))
+        assert [len(column["values"]) for column in columns] == [30] * MODELS_AT_ONCE
+        order += [column["name"] for column in columns]
+    assert not (tmp_path / "made-up/organ-1/dice.cases.4.js").exists()
+    board = make_leaderboard(made).board("organ 1", "dice")
+    assert order == [standing.model for standing in board.standings][:MOST_MODELS]
+    assert "those of the other 3 are in the" in page
+
+
+@pytest.mark.slow
+def test_pages_of_many_models_and_cases_stay_light(tmp_path):
+    render([analysed(many(500, 30, 2))], tmp_path)
+    sizes = {path: path.stat().st_size for path in tmp_path.rglob("*.html")}
+    assert len(list(tmp_path.glob("made-up/organ-*/dice.html"))) == 2
+    # A board: 24 drawn models with 3000 points and 552 pairs, each with its label, whatever the number of cases.
+    assert max(sizes.values()) < 1_600_000
+    # Ten models of 500 cases at eight letters a score, beside the lists.
+    assert max(size for path, size in sizes.items() if path.name.endswith(".cases.html")) < 120_000
+    assert sizes[tmp_path / "index.html"] < 200_000
+
+
+def test_a_number_of_workers_that_is_none_is_refused(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        main(["render", "--results", "run.json", "--out", str(tmp_path), "--jobs", "0"])
+    assert "worker processes of 1 or more, got '0'" in capsys.readouterr().err
