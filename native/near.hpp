@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "known.hpp"
+#include "shapes.hpp"
 #include "surroundings.hpp"
 
 namespace segauge {
@@ -14,7 +15,8 @@ class NearReach {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr size_t kSteps = 16;  // distances told apart
 
-  explicit NearReach(const Patterns& patterns) : patterns_(patterns), within_(patterns.same_as.size()) {
+  explicit NearReach(const Patterns& patterns)
+      : patterns_(patterns), filled_(patterns.same_as.size()), within_(patterns.same_as.size() * kSteps) {
     double finest = kInfinity;
     for (size_t axis = 0; axis < 3; ++axis) finest = std::min(finest, 1 / patterns.reach()[axis]);
     per_mm_ = static_cast<float>(kSteps / ((kNear + 1) * finest));
@@ -22,13 +24,14 @@ class NearReach {
 
   // The cells of each plane of the block (bit kSide * row + place) that a squared distance may reach from a code.
   const std::array<uint64_t, kSide>& planes(uint32_t code, double squared) {
-    if (within_[code][kSteps - 1][kNear] == 0) fill(code);
-    const float step = std::sqrt(static_cast<float>(squared)) * per_mm_;
-    return within_[code][step < static_cast<float>(kSteps - 1) ? static_cast<size_t>(step) : kSteps - 1];
+    const float reached = std::sqrt(static_cast<float>(squared)) * per_mm_;
+    const size_t step = reached < static_cast<float>(kSteps - 1) ? static_cast<size_t>(reached) : kSteps - 1;
+    if ((filled_[code] >> step & 1) == 0) fill(code, step);
+    return within_[code * kSteps + step];
   }
 
  private:
-  void fill(size_t code) {
+  void fill(size_t code, size_t step) {
     double gap[3][kSide] = {};  // squares of how near the samples come to a cell so many steps away along each axis
     for (size_t axis = 0; axis < 3 && patterns_.is_orthogonal; ++axis) {
       const double step = patterns_.step[axis][axis], low = patterns_.cell_low[axis];
@@ -39,21 +42,24 @@ class NearReach {
         gap[axis][kNear - k] = down > 0 ? down * down : 0;
       }
     }
-    auto& within = within_[code];
-    for (size_t z = 0; z < kSide; ++z)
-      for (size_t y = 0; y < kSide; ++y)
-        for (size_t x = 0; x < kSide; ++x) {
-          // a step further down than it should be: rounding may never cost the nearest piece
-          const float step = std::sqrt(static_cast<float>(gap[0][z] + gap[1][y] + gap[2][x])) * per_mm_ * 0.9999f;
-          const size_t from = std::min(static_cast<size_t>(step), kSteps - 1);
-          within[from][z] |= uint64_t{1} << (kSide * static_cast<int64_t>(y) + static_cast<int64_t>(x));
-        }
-    for (size_t step = 1; step < kSteps; ++step)
-      for (size_t z = 0; z < kSide; ++z) within[step][z] |= within[step - 1][z];
+    // a little more than the step: rounding may never cost the nearest piece
+    const double most = static_cast<double>(step + 1) / static_cast<double>(per_mm_) * 1.0001;
+    const double limit = step + 1 < kSteps ? most * most : kInfinity;
+    auto& within = within_[code * kSteps + step];
+    for (size_t z = 0; z < kSide; ++z) {
+      within[z] = 0;
+      for (size_t y = 0; y < kSide; ++y) {
+        uint64_t row = 0;
+        for (size_t x = 0; x < kSide; ++x) row |= uint64_t{gap[0][z] + gap[1][y] + gap[2][x] <= limit} << x;
+        within[z] |= row << (kSide * static_cast<int64_t>(y));
+      }
+    }
+    filled_[code] = static_cast<uint16_t>(filled_[code] | 1u << step);
   }
 
   const Patterns& patterns_;
-  std::vector<std::array<std::array<uint64_t, kSide>, kSteps>> within_;
+  std::vector<uint16_t> filled_;  // by code: one bit for each step that is worked out
+  Unzeroed<std::array<uint64_t, kSide>> within_;
   float per_mm_;
 };
 
@@ -225,7 +231,8 @@ class NearSearch {
 // Patterns, and for each worker what is known of the distances between them; kept from one surface to the next.
 class PreparedPatterns {
  public:
-  explicit PreparedPatterns(Patterns&& from) : patterns(std::move(from)) {}
+  PreparedPatterns(std::shared_ptr<const CellShapes> from, Patterns&& on_lattice)
+      : patterns(std::move(on_lattice)), shapes_(std::move(from)) {}
   PreparedPatterns(const PreparedPatterns&) = delete;
 
   const Patterns patterns;
@@ -242,6 +249,7 @@ class PreparedPatterns {
   }
 
  private:
+  std::shared_ptr<const CellShapes> shapes_;  // what the patterns look at
   std::mutex guard_;
   std::vector<Knowledge> known_;
 };

@@ -18,7 +18,7 @@ from segauge.geometry.reference.components import (
 from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
 from segauge.geometry.reference.skeleton import skeletonize
 from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band, subvoxel_distances
-from segauge.geometry.reference.surfaces import boundary_band, prepare, surface_distances
+from segauge.geometry.reference.surfaces import boundary_band, prepare, read_shapes, surface_distances
 
 __all__ = [
     "ReferenceComponents",
@@ -35,6 +35,7 @@ __all__ = [
     "pair_table",
     "prepare",
     "prepare_subvoxel",
+    "read_shapes",
     "restrict_components",
     "select_components",
     "shared_voxels",
