@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,11 @@ class SurfaceDistances:
     w_gp: Floats
     rounding_mm: float = 1e-9
 
+    @cached_property
+    def totals(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """For pred and for gt: the area of its surface, and the sum of distances times areas."""
+        return engine().totals(self.d_pg, self.w_pg), engine().totals(self.d_gp, self.w_gp)
+
     @property
     def both(self) -> tuple[Floats, Floats]:
         """Distances and areas of both directions, one after the other."""
@@ -47,12 +53,12 @@ class SurfaceDistances:
     @property
     def area_pred(self) -> float:
         """Area of the surface of pred in mm² (length in mm in 2-D)."""
-        return float(self.w_pg.sum())
+        return self.totals[0][0]
 
     @property
     def area_gt(self) -> float:
         """Area of the surface of gt in mm² (length in mm in 2-D)."""
-        return float(self.w_gp.sum())
+        return self.totals[1][0]
 
 
 def measure_surface_distances(
@@ -126,7 +132,7 @@ def _shapes(engine_used: Any, shapes: CellShapes) -> Any:
 
 def smallest_edge(linear: Floats) -> float:
     """Return the length of the shortest voxel edge in mm."""
-    return float(np.sqrt((linear * linear).sum(axis=0).min()))
+    return min(math.hypot(*axis) for axis in linear.T.tolist())
 
 
 def voxel_steps(affine: Floats) -> Floats:
