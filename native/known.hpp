@@ -64,6 +64,9 @@ class KnownDistances {
     return memory_.entries[(place.number * views_.kinds + kind[from]) * views_.kinds + kind[to]];
   }
 
+  // Says that the values of an entry may be asked for soon.
+  void fetch(const Entry& entry) const { __builtin_prefetch(memory_.rows.data() + (entry.is_known() ? entry.row() : 0)); }
+
   // The values of an entry, worked out if nobody asked for it before. They stay until the next call.
   const double* values(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
     if (entry.is_known()) return memory_.rows[entry.row()].value;

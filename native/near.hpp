@@ -105,6 +105,17 @@ class NearSearch {
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
 
+  struct Step {
+    int32_t place;    // of the other cell, from here_
+    uint32_t offset;  // its number among the offsets of KnownDistances
+  };
+  struct Considered {
+    KnownDistances::Entry* entry;
+    double least;
+    uint32_t code;
+    Step step;
+  };
+
   // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
   // before.
   void guess() {
@@ -158,7 +169,7 @@ class NearSearch {
     take_considered();
   }
 
-  // Notes cells of one plane, with the least distance at which each can be.
+  // Notes cells of one plane. What is known of them is fetched meanwhile: it often lies outside the nearest cache.
   void consider(uint64_t cells, int64_t dz) {
     for (; cells != 0; cells &= cells - 1) {
       const int64_t bit = lowest_bit(cells), dy = bit / kSide - kNear, dx = bit % kSide - kNear;
@@ -167,36 +178,42 @@ class NearSearch {
       // from the other cell to this one, so the other way round
       const auto offset = static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
       KnownDistances::Entry& entry = known_.between(from_, to, offset);
-      double least = entry.least();
-      if (least >= worst_) continue;
-      if (!entry.is_known())
-        least = squared_between(patterns_.sample_box[from_], patterns_.target_box[to], patterns_.offset(-dz, -dy, -dx)) * (1 - 1e-9);
-      considered_[count_considered_] = {&entry, least, to, {place, offset}};
-      first_ = least < considered_[first_].least ? count_considered_ : first_;
-      ++count_considered_;
+      __builtin_prefetch(&entry);
+      considered_[count_considered_++] = {&entry, 0, to, {place, offset}};
     }
+  }
+
+  // Keeps of the noted cells those that can be near enough, with the least distance at which each can be.
+  void weigh_considered() {
+    size_t kept = 0;
+    first_ = 0;
+    for (size_t i = 0; i < count_considered_; ++i) {
+      Considered cell = considered_[i];
+      cell.least = cell.entry->is_known() ? cell.entry->least() : least_of_boxes(cell);
+      known_.fetch(*cell.entry);
+      considered_[kept] = cell;
+      first_ = cell.least < considered_[first_].least ? kept : first_;
+      kept += cell.least < worst_;
+    }
+    count_considered_ = kept;
+  }
+
+  double least_of_boxes(const Considered& cell) const {
+    const auto offset = static_cast<int64_t>(cell.step.offset);
+    const int64_t dz = offset / (kSide * kSide) - kNear, dy = offset / kSide % kSide - kNear, dx = offset % kSide - kNear;
+    return squared_between(patterns_.sample_box[from_], patterns_.target_box[cell.code], patterns_.offset(dz, dy, dx)) * (1 - 1e-9);
   }
 
   // Takes the distances to the noted cells, the most promising first: what is found soon excludes most others.
   void take_considered() {
+    weigh_considered();
     if (count_considered_ == 0) return;
     take(considered_[first_]);
     considered_[first_].least = kInfinity;
     for (size_t i = 0; i < count_considered_; ++i)
       if (considered_[i].least < worst_) take(considered_[i]);
-    count_considered_ = first_ = 0;
+    count_considered_ = 0;
   }
-
-  struct Step {
-    int32_t place;    // of the other cell, from here_
-    uint32_t offset;  // its number among the offsets of KnownDistances
-  };
-  struct Considered {
-    KnownDistances::Entry* entry;
-    double least;
-    uint32_t code;
-    Step step;
-  };
 
   void take(const Considered& cell) {
     const double* values = known_.values(from_, cell.code, cell.step.offset, *cell.entry);

@@ -13,15 +13,12 @@ Vec3 on_axes(const Vec3 step[3], const Vec3& p) {
   return out;
 }
 
-// mm² of an area whose normal is given in steps: its components times the areas that two steps span.
-double area_of(const Vec3 step[3], const Vec3& n) {
-  const Vec3 spanned[3] = {cross(step[1], step[2]), cross(step[2], step[0]), cross(step[0], step[1])};
-  const Vec3 normal = on_axes(spanned, n);
-  return std::sqrt(dot(normal, normal));
-}
-
 void put_samples(const CellShapes& shapes, Patterns& out) {
   const Vec3 reach = out.reach();
+  // a normal as long as an area has as its components what the area covers of those that two steps span
+  const Vec3 spanned[3] = {cross(out.step[1], out.step[2]), cross(out.step[2], out.step[0]), cross(out.step[0], out.step[1])};
+  const Vec3 certain{(1 - 1e-9) / reach[0], (1 - 1e-9) / reach[1], (1 - 1e-9) / reach[2]};
+  const Vec3* extent_axes = shapes.ndim == 3 ? spanned : out.step;
   const size_t codes = shapes.same_as.size(), skip = 3 - static_cast<size_t>(shapes.ndim);
   out.sample_start = shapes.sample_start;
   out.sample_box.resize(codes);
@@ -33,12 +30,12 @@ void put_samples(const CellShapes& shapes, Patterns& out) {
     for (auto i = static_cast<size_t>(shapes.sample_start[code]); i < static_cast<size_t>(shapes.sample_start[code + 1]); ++i) {
       out.sample[i] = on_axes(out.step, shapes.sample[i]);
       out.sample_box[code].include(out.sample[i]);
-      const Vec3 segment = on_axes(out.step, shapes.extent[i]);
-      out.area[i] = shapes.ndim == 3 ? area_of(out.step, shapes.extent[i]) : std::sqrt(dot(segment, segment));
+      const Vec3 extent = on_axes(extent_axes, shapes.extent[i]);
+      out.area[i] = std::sqrt(dot(extent, extent));
       for (size_t axis = skip; axis < 3; ++axis) {
         // where in its cell the sample sits along this axis, 0 to 1; the neighbour ends one step beyond the cell
         const double within = shapes.sample[i][axis] - shapes.cell_low[axis];
-        const double aside = std::min(within, 1 - within), step = (1 - 1e-9) / reach[axis];
+        const double aside = std::min(within, 1 - within), step = certain[axis];
         out.clearance[i] = std::min(out.clearance[i], (1 + aside) * step);
         out.wide_clearance[i] = std::min(out.wide_clearance[i], (KnownDistances::kReach + aside) * step);
       }
@@ -46,26 +43,29 @@ void put_samples(const CellShapes& shapes, Patterns& out) {
 }
 
 // Flat pieces count whole where their sides are at right angles on this lattice, else as triangles.
-bool is_whole(const Target& t) {
-  return t.is_rectangle && std::abs(dot(t.u, t.v)) <= 1e-12 * std::sqrt(dot(t.u, t.u) * dot(t.v, t.v));
+std::vector<char> which_count_whole(const CellShapes& shapes, const Vec3 step[3]) {
+  std::vector<char> whole(shapes.target.empty() ? 0 : static_cast<size_t>(shapes.target.back().number) + 1, 0);
+  for (const CellShapes::Piece& piece : shapes.target) {
+    if (!piece.is_flat) continue;
+    const Vec3 u = on_axes(step, piece.u), v = on_axes(step, piece.v);
+    whole[static_cast<size_t>(piece.number)] = std::abs(dot(u, v)) <= 1e-12 * std::sqrt(dot(u, u) * dot(v, v));
+  }
+  return whole;
 }
 
 void put_targets(const CellShapes& shapes, Patterns& out) {
-  std::vector<Target> all;
-  std::vector<char> counts_whole(shapes.target.empty() ? 0 : static_cast<size_t>(shapes.target.back().number) + 1, 0);
-  for (const CellShapes::Piece& piece : shapes.target) {
-    all.push_back(prepared_target(on_axes(out.step, piece.corner), on_axes(out.step, piece.u), on_axes(out.step, piece.v),
-                                  piece.is_flat));
-    if (is_whole(all.back())) counts_whole[static_cast<size_t>(piece.number)] = 1;
-  }
+  const std::vector<char> counts_whole = which_count_whole(shapes, out.step);
   const size_t codes = shapes.same_as.size();
   out.target_box.resize(codes);
   out.target_start.assign(1, 0);
-  out.target.reserve(all.size());
+  out.target_start.reserve(codes + 1);
+  out.target.reserve(shapes.target.size());
   for (size_t code = 0; code < codes; ++code) {
     for (auto i = static_cast<size_t>(shapes.target_start[code]); i < static_cast<size_t>(shapes.target_start[code + 1]); ++i) {
-      const Target& t = all[i];
-      if (t.is_rectangle != static_cast<bool>(counts_whole[static_cast<size_t>(shapes.target[i].number)])) continue;
+      const CellShapes::Piece& piece = shapes.target[i];
+      if (piece.is_flat != static_cast<bool>(counts_whole[static_cast<size_t>(piece.number)])) continue;
+      const Target t = prepared_target(on_axes(out.step, piece.corner), on_axes(out.step, piece.u),
+                                       on_axes(out.step, piece.v), piece.is_flat);
       out.target.push_back(t);
       for (int s = 0; s < 2; ++s)
         for (int r = 0; r < (t.is_rectangle || s == 0 ? 2 : 1); ++r) {
@@ -82,6 +82,7 @@ void lay_side_by_side(Patterns& out) {
   constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
   const size_t codes = out.same_as.size();
   out.group_start.assign(1, 0);
+  out.group_start.reserve(codes + 1);
   for (size_t code = 0; code < codes; ++code) {
     const int64_t samples = out.sample_start[code + 1] - out.sample_start[code];
     out.group_start.push_back(out.group_start.back() + (samples + kSize - 1) / kSize);
