@@ -48,7 +48,14 @@ class KnownDistances {
 
   explicit KnownDistances(const Patterns& patterns)
       : patterns_(patterns), views_(*patterns.views), codes_(patterns.same_as.size()),
-        memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {}
+        kinds_(static_cast<uint32_t>(views_.kinds)),
+        memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {
+    for (size_t offset = 0; offset < tables_.size(); ++offset) {
+      const LatticeViews::NearOffset& place = views_.near_offset[offset];
+      tables_[offset] = {views_.seen_kind.data() + place.view * codes_,
+                         memory_.entries.get() + place.number * views_.kinds * views_.kinds};
+    }
+  }
   KnownDistances(KnownDistances&&) = default;
   ~KnownDistances() { Memory::keep(std::move(memory_)); }
 
@@ -59,9 +66,8 @@ class KnownDistances {
 
   // The entry for samples of `from` and pieces of `to`; `offset` is the position of `from` less that of `to`.
   Entry& between(uint32_t from, uint32_t to, uint32_t offset) {
-    const LatticeViews::NearOffset& place = views_.near_offset[offset];
-    const uint8_t* kind = views_.seen_kind.data() + place.view * codes_;
-    return memory_.entries[(place.number * views_.kinds + kind[from]) * views_.kinds + kind[to]];
+    const Table& table = tables_[offset];
+    return table.entries[table.kind[from] * kinds_ + table.kind[to]];
   }
 
   // Says that the values of an entry may be asked for soon.
@@ -161,8 +167,14 @@ class KnownDistances {
   const Patterns& patterns_;
   const LatticeViews& views_;
   size_t codes_;
+  uint32_t kinds_;
   SquaredDistances squared_distances_ = squared_distances_here();
   Memory memory_;
+  struct Table {
+    const uint8_t* kind;  // by code: its number, as the view of the offset shows it
+    Entry* entries;       // of the step that stands for the offset, by the two numbers
+  };
+  std::array<Table, kOffsets> tables_;
   std::vector<Row> passing_;  // of the combination at hand, where there is no more room
 };
 

@@ -105,6 +105,15 @@ class NearSearch {
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
 
+  // Where in the surroundings the cells of a plane of the block lie, by their bit.
+  static constexpr std::array<int32_t, kSide * kSide> kPlaces = [] {
+    std::array<int32_t, kSide * kSide> places{};
+    for (int64_t bit = 0; bit < kSide * kSide; ++bit)
+      places[static_cast<size_t>(bit)] =
+          static_cast<int32_t>((bit / kSide - kNear) * Surroundings::kWidth + bit % kSide - kNear);
+    return places;
+  }();
+
   struct Step {
     int32_t place;    // of the other cell, from here_
     uint32_t offset;  // its number among the offsets of KnownDistances
@@ -171,12 +180,14 @@ class NearSearch {
 
   // Notes cells of one plane. What is known of them is fetched meanwhile: it often lies outside the nearest cache.
   void consider(uint64_t cells, int64_t dz) {
+    const auto plane = static_cast<int32_t>(dz * Surroundings::kSide * Surroundings::kWidth);
+    // from the other cell to this one, so the other way round
+    const auto last = static_cast<int32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1);
     for (; cells != 0; cells &= cells - 1) {
-      const int64_t bit = lowest_bit(cells), dy = bit / kSide - kNear, dx = bit % kSide - kNear;
-      const auto place = static_cast<int32_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
+      const int bit = lowest_bit(cells);
+      const int32_t place = plane + kPlaces[static_cast<size_t>(bit)];
       const uint32_t to = here_[place];
-      // from the other cell to this one, so the other way round
-      const auto offset = static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
+      const auto offset = static_cast<uint32_t>(last - bit);
       KnownDistances::Entry& entry = known_.between(from_, to, offset);
       __builtin_prefetch(&entry);
       considered_[count_considered_++] = {&entry, 0, to, {place, offset}};
