@@ -52,5 +52,6 @@ void bind_surface(nb::module_& m);
 void bind_components(nb::module_& m);
 void bind_skeleton(nb::module_& m);
 void bind_subvoxel(nb::module_& m);
+void bind_summaries(nb::module_& m);
 
 }  // namespace segauge

@@ -3,6 +3,7 @@
 
 #include "arrays.hpp"
 #include "bitvolume.hpp"
+#include "foreground.hpp"
 
 namespace segauge {
 namespace {
@@ -45,6 +46,25 @@ BitVolume pack(const AnyArray& labels, const std::vector<int64_t>& values, const
   }
   nb::gil_scoped_release release;
   return pack_labels(view, values, from, to, threads);
+}
+
+// Both masks cut to their common box, and the voxels of each; None where both are empty.
+nb::object cut_out(const AnyArray& pred, const AnyArray& gt, int threads) {
+  const LabelView p = label_view(pred), g = label_view(gt);
+  if (p.shape != g.shape || p.ndim != g.ndim) throw std::invalid_argument("pred and gt differ in shape");
+  BitVolume pred_mask, gt_mask;
+  {
+    nb::gil_scoped_release release;
+    IndexBox box = foreground_box(p, threads);
+    box.include(foreground_box(g, threads));
+    if (!box.is_empty()) {
+      pred_mask = pack_foreground(p, box.start, box.stop, threads);
+      gt_mask = pack_foreground(g, box.start, box.stop, threads);
+    }
+  }
+  if (pred_mask.bits.empty()) return nb::none();
+  const int64_t pred_count = pred_mask.count(), gt_count = gt_mask.count();
+  return nb::make_tuple(std::move(pred_mask), std::move(gt_mask), pred_count, gt_count);
 }
 
 nb::ndarray<nb::numpy, bool> unpack(const BitVolume& mask) {
@@ -92,6 +112,7 @@ void bind_mask(nb::module_& m) {
       });
   m.def("pair_table", &pair_table, nb::arg("pred"), nb::arg("gt"), nb::arg("threads"));
   m.def("pack", &pack, nb::arg("labels"), nb::arg("values"), nb::arg("start"), nb::arg("stop"), nb::arg("threads"));
+  m.def("cut_out", &cut_out, nb::arg("pred"), nb::arg("gt"), nb::arg("threads"));
   m.def("count_common", &count_common, nb::arg("a"), nb::arg("b"));
 }
 

@@ -1,146 +1,97 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include <cmath>
+#include <numeric>
 
 #include "search.hpp"
 #include "surface_arrays.hpp"
-#include "targets.hpp"
 
 namespace segauge {
 namespace {
 
-Vec3 row_of(const InputArray<double>& table, size_t row) {
-  return {table.data()[3 * row], table.data()[3 * row + 1], table.data()[3 * row + 2]};
+// The rows of a table with one column an axis; in 2-D the first of three is zero.
+std::vector<Vec3> rows_of(const InputArray<double>& table, size_t first, size_t count) {
+  const size_t d = table.shape(table.ndim() - 1), skip = 3 - d;
+  std::vector<Vec3> rows(count, Vec3{});
+  for (size_t i = 0; i < count; ++i)
+    for (size_t k = 0; k < d; ++k) rows[i][skip + k] = table.data()[(first + i) * d + k];
+  return rows;
 }
 
-void lay_side_by_side(Patterns& patterns) {
-  constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
-  patterns.group_start.push_back(0);
-  for (size_t code = 0; code + 1 < patterns.sample_start.size(); ++code) {
-    const int64_t samples = patterns.sample_start[code + 1] - patterns.sample_start[code];
-    patterns.group_start.push_back(patterns.group_start.back() + (samples + kSize - 1) / kSize);
-  }
-  patterns.group.resize(static_cast<size_t>(patterns.group_start.back()));
-  for (size_t code = 0; code + 1 < patterns.sample_start.size(); ++code) write_groups(patterns, code);
+template <class T>
+std::vector<T> list_of(const nb::object& from, const char* name) {
+  const auto array = nb::cast<InputArray<T>>(from.attr(name));
+  return std::vector<T>(array.data(), array.data() + array.size());
 }
 
-// For every step between two cells that are near each other: the least of its mirrored versions stands for all.
-void find_near_offsets(Patterns& patterns) {
-  constexpr int64_t kReach = KnownDistances::kReach;
-  for (int64_t z = -kReach; z <= kReach; ++z)
-    for (int64_t y = -kReach; y <= kReach; ++y)
-      for (int64_t x = -kReach; x <= kReach; ++x) {
-        const std::array<int64_t, 3> step{z, y, x};
-        std::array<int64_t, 3> least = step;
-        size_t shown_by = 0;
-        for (size_t v = 0; v < patterns.views.size(); ++v) {
-          const Patterns::View& view = patterns.views[v];
-          std::array<int64_t, 3> seen;
-          for (size_t i = 0; i < 3; ++i) seen[i] = view.sign[i] * step[static_cast<size_t>(view.axis[i])];
-          if (seen < least) {
-            least = seen;
-            shown_by = v;
-          }
-        }
-        const auto at = std::find(patterns.standing.begin(), patterns.standing.end(), least);
-        patterns.near_offset.push_back(
-            {static_cast<uint16_t>(shown_by), static_cast<uint16_t>(at - patterns.standing.begin())});
-        if (at == patterns.standing.end()) patterns.standing.push_back(least);
-      }
-}
-
-// The views that `patterns` lists: arrays view_axis, view_sign, view_code, view_sample, one row each.
-void read_views(const nb::object& patterns, size_t skip, Patterns& out) {
-  const auto axis = nb::cast<InputArray<int64_t>>(patterns.attr("view_axis"));
-  const auto sign = nb::cast<InputArray<int64_t>>(patterns.attr("view_sign"));
-  const auto code = nb::cast<InputArray<uint8_t>>(patterns.attr("view_code"));
-  const auto sample = nb::cast<InputArray<uint8_t>>(patterns.attr("view_sample"));
-  const size_t codes = code.shape(1), ndim = axis.shape(1);
+// The views that `views` lists (segauge.geometry.views.Views), with the samples of those rows that are taken over.
+void read_views(const nb::object& views, const std::vector<char>& is_taken, CellShapes& out) {
+  const auto axis = nb::cast<InputArray<int64_t>>(views.attr("axis"));
+  const auto sign = nb::cast<InputArray<int64_t>>(views.attr("sign"));
+  const auto sample = nb::cast<InputArray<uint8_t>>(views.attr("sample"));
+  const size_t ndim = axis.shape(1), skip = 3 - ndim, samples = sample.shape(1);
   for (size_t v = 0; v < axis.shape(0); ++v) {
-    Patterns::View view{{0, 1, 2}, {1, 1, 1}};
+    LatticeViews::View view{{0, 1, 2}, {1, 1, 1}};
     for (size_t i = 0; i < ndim; ++i) {
       view.axis[skip + i] = static_cast<int64_t>(skip) + axis.data()[v * ndim + i];
       view.sign[skip + i] = sign.data()[v * ndim + i];
     }
-    out.views.push_back(view);
+    out.views.views.push_back(view);
+    for (size_t i = 0; i < samples; ++i)
+      if (is_taken[i]) out.views.seen_sample.push_back(sample.data()[v * samples + i]);
   }
-  out.seen_code.assign(code.data(), code.data() + code.size());
-  out.seen_sample.assign(sample.data(), sample.data() + sample.size());
-  // those with few pieces first: they are the common ones, and what is looked up often stands together
-  std::vector<size_t> occurring;
-  for (size_t c = 0; c < codes; ++c)
-    if (out.same_as[c] == static_cast<int64_t>(c)) occurring.push_back(c);
-  std::stable_sort(occurring.begin(), occurring.end(), [&](size_t a, size_t b) {
-    return out.target_start[a + 1] - out.target_start[a] < out.target_start[b + 1] - out.target_start[b];
-  });
-  out.kinds = occurring.size();
-  std::vector<uint8_t> kind(codes, 0);
-  for (size_t k = 0; k < occurring.size(); ++k) kind[occurring[k]] = static_cast<uint8_t>(k);
-  for (const uint8_t seen : out.seen_code) out.seen_kind.push_back(kind[seen]);
+  out.views.seen_code = list_of<uint8_t>(views, "code");
+  number_kinds(out);
   find_near_offsets(out);
 }
 
-// `patterns` is a segauge.geometry.patterns.CellPatterns.
-Patterns read_patterns(const nb::object& patterns) {
-  auto table = [&](const char* name) { return nb::cast<InputArray<double>>(patterns.attr(name)); };
-  auto starts = [&](const char* name) {
-    const auto array = nb::cast<InputArray<int64_t>>(patterns.attr(name));
-    return std::vector<int64_t>(array.data(), array.data() + array.size());
-  };
-  Patterns out;
-  const auto linear = table("linear");
-  const size_t d = linear.shape(0), skip = 3 - d;
-  read_steps(linear, out);
-  out.sample_start = starts("sample_start");
-  out.target_start = starts("target_start");
-  out.same_as = starts("same_as");
-  const auto sample = table("sample_point"), area = table("sample_area");
-  const auto corner = table("target_corner"), u = table("target_u"), v = table("target_v");
-  const auto is_rectangle = nb::cast<InputArray<bool>>(patterns.attr("target_is_rectangle"));
-  for (size_t i = 0; i < sample.shape(0); ++i) out.sample.push_back(row_of(sample, i));
-  out.area.assign(area.data(), area.data() + area.size());
-  for (size_t i = 0; i < corner.shape(0); ++i)
-    out.target.push_back(prepared_target(row_of(corner, i), row_of(u, i), row_of(v, i), is_rectangle.data()[i]));
-  const auto lowest = table("cell_origin"), inverse = table("inverse");
-  const Vec3 reach = out.reach();
-  for (size_t axis = 0; axis < 3; ++axis) {
-    out.cell_low[axis] = axis >= skip ? lowest.data()[axis - skip] * out.step[axis][axis] : 0.0;
+// `shapes` is a segauge.geometry.patterns.CellShapes.
+std::shared_ptr<CellShapes> read_shapes(const nb::object& shapes) {
+  auto out = std::make_shared<CellShapes>();
+  const nb::object unit = shapes.attr("unit");
+  out->same_as = list_of<int64_t>(unit, "same_as");
+  const auto point = nb::cast<InputArray<double>>(unit.attr("sample_point"));
+  const auto extent = nb::cast<InputArray<double>>(unit.attr("sample_extent"));
+  const auto sides = nb::cast<InputArray<double>>(unit.attr("target_sides"));
+  const auto is_flat = nb::cast<InputArray<bool>>(unit.attr("target_is_flat"));
+  const std::vector<int64_t> sample_code = list_of<int64_t>(unit, "sample_code");
+  const std::vector<int64_t> target_code = list_of<int64_t>(unit, "target_code"), number = list_of<int64_t>(unit, "target_piece");
+  out->ndim = static_cast<int>(point.shape(1));
+  for (size_t axis = 3 - point.shape(1); axis < 3; ++axis) out->cell_low[axis] = nb::cast<double>(shapes.attr("cell_origin"));
+  const size_t samples = sample_code.size(), targets = target_code.size(), codes = out->same_as.size();
+  const auto points = rows_of(point, 0, samples), extents = rows_of(extent, 0, samples);
+  const auto corner = rows_of(sides, 0, targets), u = rows_of(sides, targets, targets), v = rows_of(sides, 2 * targets, targets);
+  auto is_first = [&](int64_t code) { return out->same_as[static_cast<size_t>(code)] == code; };
+  std::vector<char> is_taken;
+  out->sample_start.assign(codes + 1, 0);
+  out->target_start.assign(codes + 1, 0);
+  for (size_t i = 0; i < samples; ++i) {
+    is_taken.push_back(is_first(sample_code[i]));
+    if (!is_taken.back()) continue;
+    out->sample.push_back(points[i]);
+    out->extent.push_back(extents[i]);
+    ++out->sample_start[static_cast<size_t>(sample_code[i]) + 1];
   }
-  const size_t codes = out.sample_start.size() - 1;
-  out.sample_box.resize(codes);
-  out.target_box.resize(codes);
-  out.clearance.assign(out.sample.size(), 1e300);
-  out.wide_clearance = out.clearance;
-  for (size_t code = 0; code < codes; ++code) {
-    for (int64_t i = out.sample_start[code]; i < out.sample_start[code + 1]; ++i) {
-      const Vec3& sample = out.sample[static_cast<size_t>(i)];
-      out.sample_box[code].include(sample);
-      for (size_t axis = skip; axis < 3; ++axis) {
-        // where in its cell the sample sits along this axis, 0 to 1; the neighbour ends one step beyond the cell
-        double within = -lowest.data()[axis - skip];
-        for (size_t k = skip; k < 3; ++k) within += inverse.data()[(axis - skip) * d + k - skip] * sample[k];
-        const double aside = std::min(within, 1 - within), step = (1 - 1e-9) / reach[axis];
-        double& clearance = out.clearance[static_cast<size_t>(i)];
-        double& wide_clearance = out.wide_clearance[static_cast<size_t>(i)];
-        clearance = std::min(clearance, (1 + aside) * step);
-        wide_clearance = std::min(wide_clearance, (KnownDistances::kReach + aside) * step);
-      }
-    }
-    for (int64_t i = out.target_start[code]; i < out.target_start[code + 1]; ++i) {
-      const Target& t = out.target[static_cast<size_t>(i)];
-      for (int s = 0; s < 2; ++s)
-        for (int r = 0; r < (t.is_rectangle || s == 0 ? 2 : 1); ++r) {
-          Vec3 p;
-          for (int k = 0; k < 3; ++k) p[k] = t.corner[k] + s * t.u[k] + r * t.v[k];
-          out.target_box[code].include(p);
-        }
-    }
+  for (size_t i = 0; i < targets; ++i) {
+    if (!is_first(target_code[i])) continue;
+    out->target.push_back({corner[i], u[i], v[i], is_flat.data()[i], number[i]});
+    ++out->target_start[static_cast<size_t>(target_code[i]) + 1];
   }
-  lay_side_by_side(out);
-  read_views(patterns, skip, out);
+  std::partial_sum(out->sample_start.begin(), out->sample_start.end(), out->sample_start.begin());
+  std::partial_sum(out->target_start.begin(), out->target_start.end(), out->target_start.begin());
+  read_views(shapes.attr("views"), is_taken, *out);
   return out;
+}
+
+std::unique_ptr<PreparedPatterns> prepare(std::shared_ptr<CellShapes> shapes, const InputArray<double>& linear) {
+  if (linear.ndim() != 2 || linear.shape(0) != static_cast<size_t>(shapes->ndim) || linear.shape(1) != linear.shape(0))
+    throw std::invalid_argument("the steps of the lattice have another dimension than the shapes");
+  Patterns patterns;
+  read_steps(linear, patterns);
+  put_on_lattice(*shapes, patterns);
+  return std::make_unique<PreparedPatterns>(std::move(shapes), std::move(patterns));
 }
 
 SurfaceKind kind_of(const std::string& surface) {
@@ -179,9 +130,9 @@ BitVolume band(const BitVolume& mask, const std::string& surface, const Prepared
 
 void bind_surface(nb::module_& m) {
   nb::class_<PreparedPatterns>(m, "PreparedPatterns", "The surface pieces of all cell codes, ready to be searched.");
-  m.def(
-      "prepare", [](const nb::object& patterns) { return std::make_unique<PreparedPatterns>(read_patterns(patterns)); },
-      nb::arg("patterns"));
+  nb::class_<CellShapes>(m, "CellShapes", "The surface pieces of all cell codes in cell units.");
+  m.def("read_shapes", &read_shapes, nb::arg("shapes"));
+  m.def("prepare", &prepare, nb::arg("shapes"), nb::arg("linear"));
   m.def("surface_distances", &surface_distances, nb::arg("pred"), nb::arg("gt"), nb::arg("ignore").none(),
         nb::arg("surface"), nb::arg("patterns"), nb::arg("threads"));
   m.def("boundary_band", &band, nb::arg("mask"), nb::arg("surface"), nb::arg("patterns"), nb::arg("width_mm"),

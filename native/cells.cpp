@@ -141,7 +141,7 @@ void sort_into_bricks(const std::vector<std::vector<Cell>>& planes, const Patter
   set.cells.resize(static_cast<size_t>(begin));
   for (const auto& plane : planes)
     for (const Cell& cell : plane) set.cells[static_cast<size_t>(count[place(cell)]++)] = cell;
-  if (!patterns.views.empty()) set.codes.resize(set.bricks.size());
+  if (patterns.views != nullptr) set.codes.resize(set.bricks.size());
   for (size_t b = 0; b < set.bricks.size(); ++b) {
     CellSet::Brick& brick = set.bricks[b];
     for (int64_t i = brick.begin; i < set.end_of(b); ++i) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 
 #include "lanes.hpp"
 #include "pieces.hpp"
@@ -24,6 +25,7 @@ class KnownDistances {
   // entries share a line of the cache decides the speed of a search.
   class Entry {
    public:
+    Entry() : packed_(0) {}
     Entry(size_t row, double least) {
       const auto rounded = std::nextafterf(static_cast<float>(least), 0.0f);
       uint32_t bits;
@@ -44,33 +46,44 @@ class KnownDistances {
     uint32_t packed_;  // 0: not worked out yet
   };
 
-  explicit KnownDistances(const Patterns& patterns) : patterns_(patterns), codes_(patterns.same_as.size()) {
-    forget();
+  explicit KnownDistances(const Patterns& patterns)
+      : patterns_(patterns), views_(*patterns.views), codes_(patterns.same_as.size()),
+        kinds_(static_cast<uint32_t>(views_.kinds)),
+        memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {
+    for (size_t offset = 0; offset < tables_.size(); ++offset) {
+      const LatticeViews::NearOffset& place = views_.near_offset[offset];
+      tables_[offset] = {views_.seen_kind.data() + place.view * codes_,
+                         memory_.entries.get() + place.number * views_.kinds * views_.kinds};
+    }
   }
+  KnownDistances(KnownDistances&&) = default;
+  ~KnownDistances() { Memory::keep(std::move(memory_)); }
 
   // Starts anew when it has grown large; asked between two surfaces, never while one is searched.
   void keep_small() {
-    if (rows_.size() >= kMostKept) forget();
+    if (memory_.rows.size() >= kMostKept) memory_.forget();
   }
 
   // The entry for samples of `from` and pieces of `to`; `offset` is the position of `from` less that of `to`.
   Entry& between(uint32_t from, uint32_t to, uint32_t offset) {
-    const Patterns::NearOffset& place = patterns_.near_offset[offset];
-    const uint8_t* kind = patterns_.seen_kind.data() + place.view * codes_;
-    return entries_[(place.number * patterns_.kinds + kind[from]) * patterns_.kinds + kind[to]];
+    const Table& table = tables_[offset];
+    return table.entries[table.kind[from] * kinds_ + table.kind[to]];
   }
+
+  // Says that the values of an entry may be asked for soon.
+  void fetch(const Entry& entry) const { __builtin_prefetch(memory_.rows.data() + (entry.is_known() ? entry.row() : 0)); }
 
   // The values of an entry, worked out if nobody asked for it before. They stay until the next call.
   const double* values(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
-    if (entry.is_known()) return rows_[entry.row()].value;
-    const Patterns::NearOffset& place = patterns_.near_offset[offset];
-    const uint8_t* seen = patterns_.seen_code.data() + place.view * codes_;
-    return work_out(seen[from], seen[to], patterns_.standing[place.number], entry);
+    if (entry.is_known()) return memory_.rows[entry.row()].value;
+    const LatticeViews::NearOffset& place = views_.near_offset[offset];
+    const uint8_t* seen = views_.seen_code.data() + place.view * codes_;
+    return work_out(seen[from], seen[to], views_.standing[place.number], entry);
   }
   // For each sample of `from` which of the values is its own.
   const uint8_t* sample_order(uint32_t from, uint32_t offset) const {
-    const size_t view = patterns_.near_offset[offset].view;
-    return patterns_.seen_sample.data() + view * patterns_.sample.size() + patterns_.sample_start[from];
+    const size_t view = views_.near_offset[offset].view;
+    return views_.seen_sample.data() + view * patterns_.sample.size() + patterns_.sample_start[from];
   }
 
  private:
@@ -79,38 +92,90 @@ class KnownDistances {
   };
   static constexpr size_t kMostKept = size_t{1} << 17;  // 8 MB; more are worked out whenever they are asked for
 
-  void forget() {
-    const size_t size = patterns_.standing.size() * patterns_.kinds * patterns_.kinds;
-    // zeroed pages come from the system as they are touched: most combinations never occur
-    entries_.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
-    if (!entries_) throw std::bad_alloc();
-    rows_.clear();
-  }
+  // Entries (all unknown at first) and rows. Handed on from one lattice to the next: asking the system for new memory
+  // takes longer than measuring a small structure.
+  struct Memory {
+    size_t size = 0;
+    std::unique_ptr<Entry[], void (*)(Entry*)> entries{nullptr, [](Entry* p) { std::free(p); }};
+    std::vector<Row> rows;
+    std::vector<uint32_t> written;  // the entries that are known
+
+    static Memory of_size(size_t size) {
+      {
+        const std::lock_guard<std::mutex> lock(guard());
+        for (Memory& each : kept())
+          if (each.size == size) {
+            Memory found = std::move(each);
+            std::swap(each, kept().back());
+            kept().pop_back();
+            return found;
+          }
+      }
+      Memory made;
+      made.size = size;
+      // zeroed pages come from the system as they are touched: most combinations never occur
+      made.entries.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
+      if (!made.entries) throw std::bad_alloc();
+      return made;
+    }
+
+    static void keep(Memory&& memory) noexcept {
+      constexpr size_t kMost = 2;  // a few megabytes each
+      if (memory.entries == nullptr) return;
+      memory.forget();
+      const std::lock_guard<std::mutex> lock(guard());
+      if (kept().size() == kMost) kept().erase(kept().begin());
+      kept().push_back(std::move(memory));
+    }
+
+    void forget() {
+      for (const uint32_t index : written) entries[index] = Entry();
+      written.clear();
+      rows.clear();
+    }
+
+   private:
+    static std::mutex& guard() {
+      static std::mutex mutex;
+      return mutex;
+    }
+    static std::vector<Memory>& kept() {
+      static std::vector<Memory> memories;
+      return memories;
+    }
+  };
 
   const double* work_out(size_t from, size_t to, const std::array<int64_t, 3>& offset, Entry& entry) {
     const Vec3 shift = patterns_.offset(offset[0], offset[1], offset[2]);
     const Target* first = patterns_.target.data() + patterns_.target_start[to];
     const Target* last = patterns_.target.data() + patterns_.target_start[to + 1];
     const int64_t samples = patterns_.sample_start[from + 1] - patterns_.sample_start[from];
-    const size_t row = rows_.size(), lines = static_cast<size_t>(samples + 7) / 8;
+    const size_t row = memory_.rows.size(), lines = static_cast<size_t>(samples + 7) / 8;
     const bool is_kept = row + lines <= kMostKept;
-    std::vector<Row>& where = is_kept ? rows_ : passing_;
+    std::vector<Row>& where = is_kept ? memory_.rows : passing_;
     where.resize(is_kept ? row + lines : lines);
     double* values = where[is_kept ? row : 0].value;
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
     squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, values);
-    if (is_kept) entry = Entry(row, *std::min_element(values, values + samples));
+    if (is_kept) {
+      entry = Entry(row, *std::min_element(values, values + samples));
+      memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));
+    }
     return values;
   }
 
-  struct Free {
-    void operator()(Entry* entries) const { std::free(entries); }
-  };
   const Patterns& patterns_;
+  const LatticeViews& views_;
   size_t codes_;
+  uint32_t kinds_;
   SquaredDistances squared_distances_ = squared_distances_here();
-  std::unique_ptr<Entry[], Free> entries_;
-  std::vector<Row> rows_, passing_;  // passing: of the combination at hand, where there is no more room
+  Memory memory_;
+  struct Table {
+    const uint8_t* kind;  // by code: its number, as the view of the offset shows it
+    Entry* entries;       // of the step that stands for the offset, by the two numbers
+  };
+  std::array<Table, kOffsets> tables_;
+  std::vector<Row> passing_;  // of the combination at hand, where there is no more room
 };
 
 }  // namespace segauge

@@ -110,17 +110,6 @@ class PairSlots {
   int64_t current_ = -1;
 };
 
-// Axes ordered so that the last one walks through memory in the smallest steps.
-std::array<int, 3> walking_order(const LabelView& view) {
-  std::array<int, 3> order{0, 1, 2};
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    const int64_t step_a = view.shape[a] == 1 ? INT64_MAX : std::abs(view.stride[a]);
-    const int64_t step_b = view.shape[b] == 1 ? INT64_MAX : std::abs(view.stride[b]);
-    return step_a > step_b;
-  });
-  return order;
-}
-
 template <class T, class U>
 void tabulate_rows(const LabelView& pred, const LabelView& gt, const std::array<int, 3>& order, int64_t begin,
                    int64_t end, PairSlots<T, U>& slots) {
@@ -231,31 +220,33 @@ void transpose_64x64(uint64_t w[64]) {
 template <class T>
 class Membership {
  public:
-  explicit Membership(const std::vector<int64_t>& values, bool is_signed) {
+  // The labels of `values`, or all but them.
+  Membership(const std::vector<int64_t>& values, bool is_signed, bool all_but) : all_but_(all_but) {
     for (const int64_t value : values) {
       const T raw = static_cast<T>(value);
       if (label_value(raw, is_signed) == value) values_.push_back(raw);  // others cannot occur in this type
     }
-    if (values_.empty()) never_ = true;
+    never_ = values_.empty() && !all_but;
     std::sort(values_.begin(), values_.end());
     if constexpr (sizeof(T) == 1) {
-      for (const T value : values_) table_[value] = 1;
+      table_.fill(all_but);
+      for (const T value : values_) table_[value] = !all_but;
     }
   }
 
   bool has(T label) const {
     if constexpr (sizeof(T) == 1) return table_[label];
-    return std::binary_search(values_.begin(), values_.end(), label);
+    return std::binary_search(values_.begin(), values_.end(), label) != all_but_;
   }
 
   uint64_t of_64(const T* labels) const {
     if (never_) return 0;
 #if defined(__SSE2__)
     if constexpr (sizeof(T) == 1) {
-      if (values_.size() <= 8) return of_64_bytes(labels);
+      if (values_.size() <= 8) return of_64_bytes(labels) ^ flipped();
     }
     if constexpr (sizeof(T) == 2) {
-      if (values_.size() <= 8) return of_64_shorts(labels);
+      if (values_.size() <= 8) return of_64_shorts(labels) ^ flipped();
     }
 #endif
     return of(labels, 1, 64);
@@ -277,6 +268,8 @@ class Membership {
   }
 
  private:
+  uint64_t flipped() const { return all_but_ ? ~uint64_t{0} : 0; }
+
 #if defined(__SSE2__)
   uint64_t of_64_bytes(const T* labels) const {
     uint64_t word = 0;
@@ -309,7 +302,7 @@ class Membership {
 
   std::vector<T> values_;
   std::array<uint8_t, 256> table_{};
-  bool never_ = false;
+  bool all_but_, never_;
 };
 
 // 64 labels (or fewer at the end) along an axis of unit stride, in the axis's own direction.
@@ -366,10 +359,14 @@ struct Packer {
   }
 };
 
+struct Values {
+  std::vector<int64_t> labels;
+  bool all_but;  // instead of these all others
+};
+
 template <class T>
-void pack(const LabelView& view, const std::vector<int64_t>& values, const std::array<int64_t, 3>& start, BitVolume& out,
-          int threads) {
-  Packer<T> packer{view, Membership<T>(values, view.is_signed), start, out};
+void pack(const LabelView& view, const Values& wanted, const std::array<int64_t, 3>& start, BitVolume& out, int threads) {
+  Packer<T> packer{view, Membership<T>(wanted.labels, view.is_signed, wanted.all_but), start, out};
   const bool across_0 = std::abs(view.stride[0]) == 1 && out.nz > 1;
   const bool across_1 = std::abs(view.stride[1]) == 1 && out.ny > 1;
   if (std::abs(view.stride[2]) != 1 && (across_0 || across_1)) {
@@ -380,7 +377,29 @@ void pack(const LabelView& view, const std::vector<int64_t>& values, const std::
   }
 }
 
+BitVolume pack_box(const LabelView& labels, const Values& wanted, const std::array<int64_t, 3>& start,
+                   const std::array<int64_t, 3>& stop, int threads) {
+  BitVolume out(labels.ndim, stop[0] - start[0], stop[1] - start[1], stop[2] - start[2]);
+  switch (labels.item_bytes) {
+    case 1: pack<uint8_t>(labels, wanted, start, out, threads); break;
+    case 2: pack<uint16_t>(labels, wanted, start, out, threads); break;
+    case 4: pack<uint32_t>(labels, wanted, start, out, threads); break;
+    default: pack<uint64_t>(labels, wanted, start, out, threads); break;
+  }
+  return out;
+}
+
 }  // namespace
+
+std::array<int, 3> walking_order(const LabelView& view) {
+  std::array<int, 3> order{0, 1, 2};
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    const int64_t step_a = view.shape[a] == 1 ? INT64_MAX : std::abs(view.stride[a]);
+    const int64_t step_b = view.shape[b] == 1 ? INT64_MAX : std::abs(view.stride[b]);
+    return step_a > step_b;
+  });
+  return order;
+}
 
 std::vector<PairStatistics> tabulate_pairs(const LabelView& pred, const LabelView& gt, int threads) {
   switch (pred.item_bytes) {
@@ -393,14 +412,12 @@ std::vector<PairStatistics> tabulate_pairs(const LabelView& pred, const LabelVie
 
 BitVolume pack_labels(const LabelView& labels, const std::vector<int64_t>& values, const std::array<int64_t, 3>& start,
                       const std::array<int64_t, 3>& stop, int threads) {
-  BitVolume out(labels.ndim, stop[0] - start[0], stop[1] - start[1], stop[2] - start[2]);
-  switch (labels.item_bytes) {
-    case 1: pack<uint8_t>(labels, values, start, out, threads); break;
-    case 2: pack<uint16_t>(labels, values, start, out, threads); break;
-    case 4: pack<uint32_t>(labels, values, start, out, threads); break;
-    default: pack<uint64_t>(labels, values, start, out, threads); break;
-  }
-  return out;
+  return pack_box(labels, {values, false}, start, stop, threads);
+}
+
+BitVolume pack_foreground(const LabelView& labels, const std::array<int64_t, 3>& start, const std::array<int64_t, 3>& stop,
+                          int threads) {
+  return pack_box(labels, {{0}, true}, start, stop, threads);
 }
 
 }  // namespace segauge

@@ -31,8 +31,13 @@ struct PairStatistics {
 // One pass over both arrays: the joint histogram with index sums and bounding boxes, sorted by labels.
 std::vector<PairStatistics> tabulate_pairs(const LabelView& pred, const LabelView& gt, int threads);
 
-// The voxels of the box [start, stop) whose label is one of `values`, as bits in the array's own axis order.
+// Axes ordered so that the last one walks through memory in the smallest steps.
+std::array<int, 3> walking_order(const LabelView& view);
+
+// The voxels of the box [start, stop) whose label is one of `values` (or, for pack_foreground, not 0), as bits in the array's own axis order.
 BitVolume pack_labels(const LabelView& labels, const std::vector<int64_t>& values, const std::array<int64_t, 3>& start,
                       const std::array<int64_t, 3>& stop, int threads);
+BitVolume pack_foreground(const LabelView& labels, const std::array<int64_t, 3>& start, const std::array<int64_t, 3>& stop,
+                          int threads);
 
 }  // namespace segauge

@@ -8,4 +8,5 @@ NB_MODULE(_kernel, m) {
   segauge::bind_components(m);
   segauge::bind_skeleton(m);
   segauge::bind_subvoxel(m);
+  segauge::bind_summaries(m);
 }

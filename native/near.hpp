@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "known.hpp"
+#include "shapes.hpp"
 #include "surroundings.hpp"
 
 namespace segauge {
@@ -14,7 +15,8 @@ class NearReach {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr size_t kSteps = 16;  // distances told apart
 
-  explicit NearReach(const Patterns& patterns) : patterns_(patterns), within_(patterns.same_as.size()) {
+  explicit NearReach(const Patterns& patterns)
+      : patterns_(patterns), filled_(patterns.same_as.size()), within_(patterns.same_as.size() * kSteps) {
     double finest = kInfinity;
     for (size_t axis = 0; axis < 3; ++axis) finest = std::min(finest, 1 / patterns.reach()[axis]);
     per_mm_ = static_cast<float>(kSteps / ((kNear + 1) * finest));
@@ -22,13 +24,14 @@ class NearReach {
 
   // The cells of each plane of the block (bit kSide * row + place) that a squared distance may reach from a code.
   const std::array<uint64_t, kSide>& planes(uint32_t code, double squared) {
-    if (within_[code][kSteps - 1][kNear] == 0) fill(code);
-    const float step = std::sqrt(static_cast<float>(squared)) * per_mm_;
-    return within_[code][step < static_cast<float>(kSteps - 1) ? static_cast<size_t>(step) : kSteps - 1];
+    const float reached = std::sqrt(static_cast<float>(squared)) * per_mm_;
+    const size_t step = reached < static_cast<float>(kSteps - 1) ? static_cast<size_t>(reached) : kSteps - 1;
+    if ((filled_[code] >> step & 1) == 0) fill(code, step);
+    return within_[code * kSteps + step];
   }
 
  private:
-  void fill(size_t code) {
+  void fill(size_t code, size_t step) {
     double gap[3][kSide] = {};  // squares of how near the samples come to a cell so many steps away along each axis
     for (size_t axis = 0; axis < 3 && patterns_.is_orthogonal; ++axis) {
       const double step = patterns_.step[axis][axis], low = patterns_.cell_low[axis];
@@ -39,21 +42,24 @@ class NearReach {
         gap[axis][kNear - k] = down > 0 ? down * down : 0;
       }
     }
-    auto& within = within_[code];
-    for (size_t z = 0; z < kSide; ++z)
-      for (size_t y = 0; y < kSide; ++y)
-        for (size_t x = 0; x < kSide; ++x) {
-          // a step further down than it should be: rounding may never cost the nearest piece
-          const float step = std::sqrt(static_cast<float>(gap[0][z] + gap[1][y] + gap[2][x])) * per_mm_ * 0.9999f;
-          const size_t from = std::min(static_cast<size_t>(step), kSteps - 1);
-          within[from][z] |= uint64_t{1} << (kSide * static_cast<int64_t>(y) + static_cast<int64_t>(x));
-        }
-    for (size_t step = 1; step < kSteps; ++step)
-      for (size_t z = 0; z < kSide; ++z) within[step][z] |= within[step - 1][z];
+    // a little more than the step: rounding may never cost the nearest piece
+    const double most = static_cast<double>(step + 1) / static_cast<double>(per_mm_) * 1.0001;
+    const double limit = step + 1 < kSteps ? most * most : kInfinity;
+    auto& within = within_[code * kSteps + step];
+    for (size_t z = 0; z < kSide; ++z) {
+      within[z] = 0;
+      for (size_t y = 0; y < kSide; ++y) {
+        uint64_t row = 0;
+        for (size_t x = 0; x < kSide; ++x) row |= uint64_t{gap[0][z] + gap[1][y] + gap[2][x] <= limit} << x;
+        within[z] |= row << (kSide * static_cast<int64_t>(y));
+      }
+    }
+    filled_[code] = static_cast<uint16_t>(filled_[code] | 1u << step);
   }
 
   const Patterns& patterns_;
-  std::vector<std::array<std::array<uint64_t, kSide>, kSteps>> within_;
+  std::vector<uint16_t> filled_;  // by code: one bit for each step that is worked out
+  Unzeroed<std::array<uint64_t, kSide>> within_;
   float per_mm_;
 };
 
@@ -98,6 +104,26 @@ class NearSearch {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
+
+  // Where in the surroundings the cells of a plane of the block lie, by their bit.
+  static constexpr std::array<int32_t, kSide * kSide> kPlaces = [] {
+    std::array<int32_t, kSide * kSide> places{};
+    for (int64_t bit = 0; bit < kSide * kSide; ++bit)
+      places[static_cast<size_t>(bit)] =
+          static_cast<int32_t>((bit / kSide - kNear) * Surroundings::kWidth + bit % kSide - kNear);
+    return places;
+  }();
+
+  struct Step {
+    int32_t place;    // of the other cell, from here_
+    uint32_t offset;  // its number among the offsets of KnownDistances
+  };
+  struct Considered {
+    KnownDistances::Entry* entry;
+    double least;
+    uint32_t code;
+    Step step;
+  };
 
   // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
   // before.
@@ -152,45 +178,53 @@ class NearSearch {
     take_considered();
   }
 
-  // Notes cells of one plane, with the least distance at which each can be.
+  // Notes cells of one plane. What is known of them is fetched meanwhile: it often lies outside the nearest cache.
   void consider(uint64_t cells, int64_t dz) {
+    const auto plane = static_cast<int32_t>(dz * Surroundings::kSide * Surroundings::kWidth);
+    // from the other cell to this one, so the other way round
+    const auto last = static_cast<int32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1);
     for (; cells != 0; cells &= cells - 1) {
-      const int64_t bit = lowest_bit(cells), dy = bit / kSide - kNear, dx = bit % kSide - kNear;
-      const auto place = static_cast<int32_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
+      const int bit = lowest_bit(cells);
+      const int32_t place = plane + kPlaces[static_cast<size_t>(bit)];
       const uint32_t to = here_[place];
-      // from the other cell to this one, so the other way round
-      const auto offset = static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
+      const auto offset = static_cast<uint32_t>(last - bit);
       KnownDistances::Entry& entry = known_.between(from_, to, offset);
-      double least = entry.least();
-      if (least >= worst_) continue;
-      if (!entry.is_known())
-        least = squared_between(patterns_.sample_box[from_], patterns_.target_box[to], patterns_.offset(-dz, -dy, -dx)) * (1 - 1e-9);
-      considered_[count_considered_] = {&entry, least, to, {place, offset}};
-      first_ = least < considered_[first_].least ? count_considered_ : first_;
-      ++count_considered_;
+      __builtin_prefetch(&entry);
+      considered_[count_considered_++] = {&entry, 0, to, {place, offset}};
     }
+  }
+
+  // Keeps of the noted cells those that can be near enough, with the least distance at which each can be.
+  void weigh_considered() {
+    size_t kept = 0;
+    first_ = 0;
+    for (size_t i = 0; i < count_considered_; ++i) {
+      Considered cell = considered_[i];
+      cell.least = cell.entry->is_known() ? cell.entry->least() : least_of_boxes(cell);
+      known_.fetch(*cell.entry);
+      considered_[kept] = cell;
+      first_ = cell.least < considered_[first_].least ? kept : first_;
+      kept += cell.least < worst_;
+    }
+    count_considered_ = kept;
+  }
+
+  double least_of_boxes(const Considered& cell) const {
+    const auto offset = static_cast<int64_t>(cell.step.offset);
+    const int64_t dz = offset / (kSide * kSide) - kNear, dy = offset / kSide % kSide - kNear, dx = offset % kSide - kNear;
+    return squared_between(patterns_.sample_box[from_], patterns_.target_box[cell.code], patterns_.offset(dz, dy, dx)) * (1 - 1e-9);
   }
 
   // Takes the distances to the noted cells, the most promising first: what is found soon excludes most others.
   void take_considered() {
+    weigh_considered();
     if (count_considered_ == 0) return;
     take(considered_[first_]);
     considered_[first_].least = kInfinity;
     for (size_t i = 0; i < count_considered_; ++i)
       if (considered_[i].least < worst_) take(considered_[i]);
-    count_considered_ = first_ = 0;
+    count_considered_ = 0;
   }
-
-  struct Step {
-    int32_t place;    // of the other cell, from here_
-    uint32_t offset;  // its number among the offsets of KnownDistances
-  };
-  struct Considered {
-    KnownDistances::Entry* entry;
-    double least;
-    uint32_t code;
-    Step step;
-  };
 
   void take(const Considered& cell) {
     const double* values = known_.values(from_, cell.code, cell.step.offset, *cell.entry);
@@ -225,7 +259,8 @@ class NearSearch {
 // Patterns, and for each worker what is known of the distances between them; kept from one surface to the next.
 class PreparedPatterns {
  public:
-  explicit PreparedPatterns(Patterns&& from) : patterns(std::move(from)) {}
+  PreparedPatterns(std::shared_ptr<const CellShapes> from, Patterns&& on_lattice)
+      : patterns(std::move(on_lattice)), shapes_(std::move(from)) {}
   PreparedPatterns(const PreparedPatterns&) = delete;
 
   const Patterns patterns;
@@ -242,6 +277,7 @@ class PreparedPatterns {
   }
 
  private:
+  std::shared_ptr<const CellShapes> shapes_;  // what the patterns look at
   std::mutex guard_;
   std::vector<Knowledge> known_;
 };

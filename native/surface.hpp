@@ -71,6 +71,25 @@ struct Unset : std::allocator<T> {
 template <class T>
 using Unzeroed = std::vector<T, Unset<T>>;
 
+// Ways to look at a lattice, mirrored or turned, under which it is the same, and what they show of its cells.
+struct LatticeViews {
+  struct View {
+    std::array<int64_t, 3> axis, sign;  // component i of a step is sign[i] times its component axis[i]
+  };
+  std::vector<View> views;
+  std::vector<uint8_t> seen_code;    // by view and code: the code that the view shows
+  std::vector<uint8_t> seen_kind;    // by view and code: the number of that code among those that occur
+  std::vector<uint8_t> seen_sample;  // by view and sample: which sample of that code it is
+  size_t kinds = 0;                  // how many codes occur
+  // For the step between two cells that are near each other: the view that shows it as the one that stands for it and
+  // its mirrored versions, and the number of that one.
+  struct NearOffset {
+    uint16_t view, number;
+  };
+  std::vector<NearOffset> near_offset;
+  std::vector<std::array<int64_t, 3>> standing;  // the steps that stand for others, by number
+};
+
 // The pieces of a surface by cell code, in mm relative to the cell's origin.
 // A surface whose vertices lie anywhere gives each cell a code of its own.
 struct Patterns {
@@ -88,23 +107,7 @@ struct Patterns {
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
   Unzeroed<SampleGroup> group;
 
-  // Ways to look at the lattice, mirrored or turned, under which it is the same. None where every cell has a code of
-  // its own.
-  struct View {
-    std::array<int64_t, 3> axis, sign;  // component i of a step is sign[i] times its component axis[i]
-  };
-  std::vector<View> views;
-  std::vector<uint8_t> seen_code;    // by view and code: the code that the view shows
-  std::vector<uint8_t> seen_kind;    // by view and code: the number of that code among those that occur
-  std::vector<uint8_t> seen_sample;  // by view and sample: which sample of that code it is
-  size_t kinds = 0;                  // how many codes occur
-  // For the step between two cells that are near each other: the view that shows it as the one that stands for it and
-  // its mirrored versions, and the number of that one.
-  struct NearOffset {
-    uint16_t view, number;
-  };
-  std::vector<NearOffset> near_offset;
-  std::vector<std::array<int64_t, 3>> standing;  // the steps that stand for others, by number
+  const LatticeViews* views = nullptr;  // none where every cell has a code of its own
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
     if (is_orthogonal) return {step[0][0] * z, step[1][1] * y, step[2][2] * x};

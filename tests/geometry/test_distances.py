@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from segauge.geometry import reference
 from segauge.geometry.distances import voxel_steps
 from segauge.geometry.engine import _kernel as kernel
-from segauge.geometry.patterns import SURFACES, cell_patterns
+from segauge.geometry.patterns import SURFACES, cell_patterns, cell_shapes
 from segauge.geometry.reference.surfaces import distances_to, find_cells, sample_points, targets_of
 from segauge.metrics.surface import assd, compute_surface_distances, hausdorff, hausdorff95, masd, nsd
 
@@ -25,6 +25,10 @@ AGREEMENT = 1e-9
 BY_CODE = ("marching-cubes", "voxel")
 
 
+def prepared(module, surface, linear):
+    return module.prepare(module.read_shapes(cell_shapes(surface, linear)), linear)
+
+
 def distances(module, pred, gt, linear, surface, *, ignore=None, threads=1):
     whole = ([0] * pred.ndim, list(pred.shape))
     packed = [module.pack(mask.astype(np.uint8), [1], *whole, 1) for mask in (pred, gt)]
@@ -32,7 +36,7 @@ def distances(module, pred, gt, linear, surface, *, ignore=None, threads=1):
     if ignore is not None:
         hidden = module.pack(ignore.astype(np.uint8), [1], *whole, 1)
         packed = [mask.without(hidden) for mask in packed]
-    return module.surface_distances(*packed, hidden, surface, module.prepare(cell_patterns(surface, linear)), threads)
+    return module.surface_distances(*packed, hidden, surface, prepared(module, surface, linear), threads)
 
 
 def random_pair(rng, ndim):
@@ -80,7 +84,7 @@ def test_bands_agree(seed, ndim, surface):
     bands = []
     for module in (kernel, reference):
         packed = module.pack(mask.astype(np.uint8), [1], [0] * ndim, list(mask.shape), 1)
-        patterns = module.prepare(cell_patterns(surface, linear))
+        patterns = prepared(module, surface, linear)
         bands.append(module.boundary_band(packed, surface, patterns, width, 2).unpack())
     assert np.array_equal(*bands)
 

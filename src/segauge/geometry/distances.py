@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from segauge.geometry.engine import engine, thread_count
 from segauge.geometry.masks import PackedMask
-from segauge.geometry.patterns import SurfaceKind, cell_patterns
+from segauge.geometry.patterns import CellShapes, SurfaceKind, cell_shapes
 from segauge.geometry.subvoxel import subvoxel_rule
 
 Floats = npt.NDArray[np.float64]
@@ -39,6 +40,11 @@ class SurfaceDistances:
     w_gp: Floats
     rounding_mm: float = 1e-9
 
+    @cached_property
+    def totals(self) -> tuple[tuple[float, float], tuple[float, float]]:
+        """For pred and for gt: the area of its surface, and the sum of distances times areas."""
+        return engine().totals(self.d_pg, self.w_pg), engine().totals(self.d_gp, self.w_gp)
+
     @property
     def both(self) -> tuple[Floats, Floats]:
         """Distances and areas of both directions, one after the other."""
@@ -47,12 +53,12 @@ class SurfaceDistances:
     @property
     def area_pred(self) -> float:
         """Area of the surface of pred in mm² (length in mm in 2-D)."""
-        return float(self.w_pg.sum())
+        return self.totals[0][0]
 
     @property
     def area_gt(self) -> float:
         """Area of the surface of gt in mm² (length in mm in 2-D)."""
-        return float(self.w_gp.sum())
+        return self.totals[1][0]
 
 
 def measure_surface_distances(
@@ -100,22 +106,33 @@ def find_boundary_band(
     return band
 
 
+#: By engine and surface: the last lattice, and what was prepared for it. No more than the last one, because the kernel
+#: keeps up to some 12 MB of known distances with each, for every thread, and hands this memory on to the next.
+_last_prepared: dict[tuple[str, str], tuple[bytes, Any]] = {}
+
+
 def _prepared(engine_used: Any, surface: SurfaceKind, linear: Floats) -> Any:
     """Return what decides the surface, in the engine's own form, kept for the next structure on the same grid."""
-    return _cached(engine_used, surface, len(linear), linear.tobytes())
-
-
-@lru_cache(maxsize=4)  # the kernel keeps up to some 8 MB of known distances with each, for every thread
-def _cached(engine_used: Any, surface: SurfaceKind, ndim: int, linear_bytes: bytes) -> Any:
-    linear = np.frombuffer(linear_bytes, dtype=np.float64).reshape(ndim, ndim)
+    key, lattice = (engine_used.__name__, surface), linear.tobytes()
+    known = _last_prepared.get(key)
+    if known is not None and known[0] == lattice:
+        return known[1]
     if surface == "subvoxel":
-        return engine_used.prepare_subvoxel(subvoxel_rule(linear))
-    return engine_used.prepare(cell_patterns(surface, linear))
+        prepared = engine_used.prepare_subvoxel(subvoxel_rule(linear))
+    else:
+        prepared = engine_used.prepare(_shapes(engine_used, cell_shapes(surface, linear)), linear)
+    _last_prepared[key] = lattice, prepared
+    return prepared
+
+
+@cache
+def _shapes(engine_used: Any, shapes: CellShapes) -> Any:
+    return engine_used.read_shapes(shapes)
 
 
 def smallest_edge(linear: Floats) -> float:
     """Return the length of the shortest voxel edge in mm."""
-    return float(np.sqrt((linear * linear).sum(axis=0).min()))
+    return min(math.hypot(*axis) for axis in linear.T.tolist())
 
 
 def voxel_steps(affine: Floats) -> Floats:

@@ -139,6 +139,24 @@ def pack(
     return packed
 
 
+@dataclass(frozen=True, eq=False)
+class CutOut:
+    """Two masks, cut to the box of both, and the voxels of each."""
+
+    pred: PackedMask
+    gt: PackedMask
+    pred_count: int
+    gt_count: int
+
+
+def cut_out(pred: Labels, gt: Labels, *, threads: int | None = None) -> CutOut | None:
+    """Return what is not background in two arrays of the same shape, 2-D or 3-D; None where both are empty."""
+    if pred.size == 0:
+        return None
+    found = engine().cut_out(_addressable(pred), _addressable(gt), thread_count(threads))
+    return None if found is None else CutOut(*found)
+
+
 def count_common(a: PackedMask, b: PackedMask) -> int:
     """Return the number of voxels that two masks of the same box share."""
     return int(engine().count_common(a, b))

@@ -85,12 +85,12 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
     unit = _unit_patterns(surface, ndim)
     corner, u, v = unit.target_sides @ linear.T
     keep = _kept_targets(unit, u, v)
-    views = _views(surface, linear)
+    views = cell_shapes(surface, linear).views
     return CellPatterns(
         ndim,
         linear,
         np.ascontiguousarray(np.linalg.inv(linear)),
-        np.full(ndim, -0.5 if surface == "voxel" else 0.0),
+        np.full(ndim, _cell_origin(surface)),
         unit.same_as,
         _starts(unit.sample_code, len(unit.same_as)),
         _three_columns(unit.sample_point @ linear.T),
@@ -107,13 +107,45 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
     )
 
 
-def _views(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Views:
-    """Return the views of the lattice that change no cell: a voxel with its lower faces has only itself."""
-    samples = _unit_samples(surface, len(linear))
-    steps = np.diag(linear)
-    if surface != "marching-cubes" or np.any(linear != np.diag(steps)):
-        return only_as_it_is(samples)
-    return corner_views(samples, tuple(int(np.argmax(steps == step)) for step in steps))
+@dataclass(frozen=True, eq=False)
+class CellShapes:
+    """What the patterns of many lattices have in common: the pieces in cell units, and the views that change nothing.
+
+    A cell spans one step along each axis from `cell_origin` (in steps).
+    """
+
+    surface: SurfaceKind
+    unit: UnitPatterns
+    cell_origin: float
+    views: Views
+
+
+def cell_shapes(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellShapes:
+    """Return the shapes of a surface on a lattice whose axes are the columns of `linear`; many lattices share them."""
+    return _cell_shapes(surface, len(linear), _equal_axes(surface, linear))
+
+
+@cache
+def _cell_shapes(surface: SurfaceKind, ndim: int, equal_axes: tuple[int, ...]) -> CellShapes:
+    samples = _unit_samples(surface, ndim)
+    views = corner_views(samples, equal_axes) if equal_axes else only_as_it_is(samples)
+    return CellShapes(surface, _unit_patterns(surface, ndim), _cell_origin(surface), views)
+
+
+def _equal_axes(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> tuple[int, ...]:
+    """Number the axes by the length of their steps; empty where cells change in a mirror.
+
+    A voxel with its lower faces does, and so does every cell of a lattice without right angles.
+    """
+    rows: list[list[float]] = linear.tolist()
+    if surface != "marching-cubes" or any(x for i, row in enumerate(rows) for j, x in enumerate(row) if i != j):
+        return ()
+    steps = [row[axis] for axis, row in enumerate(rows)]
+    return tuple(steps.index(step) for step in steps)
+
+
+def _cell_origin(surface: SurfaceKind) -> float:
+    return -0.5 if surface == "voxel" else 0.0
 
 
 @cache
@@ -123,7 +155,7 @@ def _unit_samples(surface: SurfaceKind, ndim: int) -> CellSamples:
 
 
 @dataclass(frozen=True, eq=False)
-class _UnitPatterns:
+class UnitPatterns:
     """The pieces of all codes in cell units: what does not depend on the spacing, worked out once.
 
     A flat piece with parallel sides is listed twice as a target, whole and as triangles: on the lattice at hand its
@@ -143,7 +175,7 @@ class _UnitPatterns:
 
 
 @cache
-def _unit_patterns(surface: SurfaceKind, ndim: int) -> _UnitPatterns:
+def _unit_patterns(surface: SurfaceKind, ndim: int) -> UnitPatterns:
     samples_of = _samples_of_face if surface == "voxel" else _samples_of
     samples: list[tuple[int, npt.NDArray[np.float64], float]] = []
     targets: list[tuple[int, int, npt.NDArray[np.float64], bool]] = []
@@ -158,7 +190,7 @@ def _unit_patterns(surface: SurfaceKind, ndim: int) -> _UnitPatterns:
             piece_number += 1
     sides = np.array([row[2] for row in targets])
     corners = np.array([row[1] for row in samples])
-    return _UnitPatterns(
+    return UnitPatterns(
         np.array(same_as, dtype=np.int64),
         np.array([row[0] for row in samples], dtype=np.int64),
         corners.mean(axis=1),
@@ -171,7 +203,7 @@ def _unit_patterns(surface: SurfaceKind, ndim: int) -> _UnitPatterns:
     )
 
 
-def _kept_targets(unit: _UnitPatterns, u: npt.NDArray[np.float64], v: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+def _kept_targets(unit: UnitPatterns, u: npt.NDArray[np.float64], v: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
     """Say which targets count on this lattice: flat pieces whole where their sides are at right angles, else split."""
     size = _lengths(u) * _lengths(v)
     is_whole = unit.target_is_flat & (np.abs(np.einsum("ij,ij->i", u, v)) <= 1e-12 * size)

@@ -10,19 +10,18 @@ import numpy.typing as npt
 
 from segauge.errors import EmptyMask, InvalidInput
 from segauge.geometry.distances import SurfaceDistances, find_boundary_band, measure_surface_distances
-from segauge.geometry.masks import Overlap, PackedMask, count_common, pack, tabulate
+from segauge.geometry.engine import engine
+from segauge.geometry.masks import PackedMask, count_common, cut_out
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.grid import normalize_spacing
 from segauge.labelmap import check_same_shape
-from segauge.metrics.overlap import binary_arrays, foreground_overlap
+from segauge.metrics.overlap import binary_arrays
 
 Floats = npt.NDArray[np.float64]
 Spacing = float | Sequence[float]
 HdMode = Literal["directed", "pooled"]
 HD_MODES: tuple[str, ...] = get_args(HdMode)
 
-_SORT_WHOLE_BELOW = 4096  # samples; larger sets are narrowed down to one bin of a histogram first
-_BINS = 2048
 _ROUNDING = 1e-12  # share of the whole area by which a cumulated area may miss a percentile by rounding
 
 
@@ -53,14 +52,14 @@ def compute_surface_distances(
     pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
     kind = check_surface(surface)
-    masks = _cut_out(pred_array, gt_array, threads)
-    if masks is None or not (masks[2].pred_count and masks[2].gt_count):
-        empty = "both masks are" if masks is None else "pred is" if not masks[2].pred_count else "gt is"
+    masks = cut_out(pred_array, gt_array, threads=threads)
+    if masks is None or not (masks.pred_count and masks.gt_count):
+        empty = "both masks are" if masks is None else "pred is" if not masks.pred_count else "gt is"
         raise EmptyMask(
             f"There is no surface to measure: {empty} empty. "
             "surface_metrics() answers for empty masks (both empty: distances 0; one empty: infinity)."
         )
-    return measure_surface_distances(masks[0], masks[1], linear, surface=kind, threads=threads)
+    return measure_surface_distances(masks.pred, masks.gt, linear, surface=kind, threads=threads)
 
 
 def surface_metrics(
@@ -79,12 +78,12 @@ def surface_metrics(
     pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
     kind, tolerance = check_surface(surface), _checked_tolerance(nsd_tolerance)
-    masks = _cut_out(pred_array, gt_array, threads)
+    masks = cut_out(pred_array, gt_array, threads=threads)
     if masks is None:
         return {"hd": 0.0, "hd95": 0.0, "assd": 0.0, "masd": 0.0, "nsd": 1.0}
-    if not (masks[2].pred_count and masks[2].gt_count):
+    if not (masks.pred_count and masks.gt_count):
         return {**dict.fromkeys(("hd", "hd95", "assd", "masd"), float("inf")), "nsd": 0.0}
-    sd = measure_surface_distances(masks[0], masks[1], linear, surface=kind, threads=threads)
+    sd = measure_surface_distances(masks.pred, masks.gt, linear, surface=kind, threads=threads)
     return {
         "hd": hausdorff(sd),
         "hd95": hausdorff95(sd),
@@ -121,24 +120,29 @@ def hausdorff_percentile(sd: SurfaceDistances, percent: float, mode: HdMode = "d
 
 def assd(sd: SurfaceDistances) -> float:
     """Average symmetric surface distance in mm: the mean over the area of both surfaces together; 0 is best."""
-    return _weighted_mean([(sd.d_pg, sd.w_pg), (sd.d_gp, sd.w_gp)])
+    (area_pred, moment_pred), (area_gt, moment_gt) = sd.totals
+    return (moment_pred + moment_gt) / (area_pred + area_gt)
 
 
 def masd(sd: SurfaceDistances) -> float:
     """Mean average surface distance in mm: the mean of the two directions' area-weighted means; 0 is best."""
-    return (_weighted_mean([(sd.d_pg, sd.w_pg)]) + _weighted_mean([(sd.d_gp, sd.w_gp)])) / 2
+    (area_pred, moment_pred), (area_gt, moment_gt) = sd.totals
+    return (moment_pred / area_pred + moment_gt / area_gt) / 2
 
 
 def nsd(sd: SurfaceDistances, tolerance: float) -> float:
     """Normalized surface Dice: share of both surfaces' area within `tolerance` mm of the other; 0 to 1, 1 is best."""
-    return float(nsd_curve(sd, [tolerance])[0])
+    limit = _checked_tolerance(tolerance) + sd.rounding_mm
+    kernel = engine()
+    within = kernel.weight_within(sd.d_pg, sd.w_pg, limit) + kernel.weight_within(sd.d_gp, sd.w_gp, limit)
+    return min(float(within) / (sd.area_pred + sd.area_gt), 1.0)
 
 
 def nsd_curve(sd: SurfaceDistances, tolerances: Sequence[float] | Floats) -> Floats:
     """Return the normalized surface Dice at each of several tolerances in mm."""
     limits = np.array([_checked_tolerance(tolerance) for tolerance in tolerances]) + sd.rounding_mm
     order = np.argsort(limits, kind="stable")
-    whole = sd.w_pg.sum() + sd.w_gp.sum()
+    whole = sd.area_pred + sd.area_gt
     within = _area_within(sd.d_pg, sd.w_pg, limits[order]) + _area_within(sd.d_gp, sd.w_gp, limits[order])
     curve = np.empty(len(limits))
     curve[order] = np.minimum(within / whole, 1.0)
@@ -162,12 +166,14 @@ def boundary_iou(
     pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
     kind, width = check_surface(surface), _checked_tolerance(width_mm)
-    masks = _cut_out(pred_array, gt_array, threads)
+    masks = cut_out(pred_array, gt_array, threads=threads)
     if masks is None:
         return 1.0
-    bands = [find_boundary_band(mask, linear, width, surface=kind, threads=threads) for mask in masks[:2]]
+    bands = [find_boundary_band(mask, linear, width, surface=kind, threads=threads) for mask in (masks.pred, masks.gt)]
     share = band_iou(bands[0], bands[1])
-    return share if share is not None else float(masks[2].fp + masks[2].fn == 0)
+    if share is not None:
+        return share
+    return float(count_common(masks.pred, masks.gt) == masks.pred_count == masks.gt_count)
 
 
 def band_iou(pred_band: PackedMask, gt_band: PackedMask) -> float | None:
@@ -180,34 +186,15 @@ def band_iou(pred_band: PackedMask, gt_band: PackedMask) -> float | None:
 def weighted_percentile(values: Floats, weights: Floats, percent: float) -> float:
     """Return the smallest value such that at least `percent` % of the weight lies at or below it."""
     if percent == 100:
-        return float(values.max())
-    needed = weights.sum() * (percent / 100 - _ROUNDING)
-    below = 0.0
-    top = float(values.max())
-    if len(values) > _SORT_WHOLE_BELOW and top > 0:
-        bins = np.minimum((values * (_BINS / top)).astype(np.int64), _BINS - 1)
-        cumulated = np.cumsum(np.bincount(bins, weights, minlength=_BINS))
-        chosen = min(int(np.searchsorted(cumulated, needed)), _BINS - 1)
-        below = float(cumulated[chosen - 1]) if chosen else 0.0
-        values, weights = values[bins == chosen], weights[bins == chosen]
-    order = np.argsort(values, kind="stable")
-    reached = below + np.cumsum(weights[order])
-    return float(values[order[min(int(np.searchsorted(reached, needed)), len(order) - 1)]])
+        return float(engine().largest(values))
+    return float(engine().weighted_quantile(values, weights, percent / 100 - _ROUNDING))
 
 
 def _area_within(distances: Floats, areas: Floats, limits: Floats) -> Floats:
     """Return the area at or below each of the ascending limits."""
-    if len(limits) == 1:
-        return np.array([areas[distances <= limits[0]].sum()])
     slots = np.searchsorted(limits, distances, side="left")
     per_slot = np.bincount(slots, areas, minlength=len(limits) + 1).astype(np.float64)
     return np.cumsum(per_slot)[: len(limits)]
-
-
-def _weighted_mean(parts: Sequence[tuple[Floats, Floats]]) -> float:
-    # a plain sum of products instead of a dot product: BLAS would split it by the number of its threads
-    total = sum(float((distances * areas).sum()) for distances, areas in parts)
-    return total / sum(float(areas.sum()) for _, areas in parts)
 
 
 def _checked_tolerance(tolerance: float) -> float:
@@ -223,20 +210,3 @@ def mask_pair(pred: npt.ArrayLike, gt: npt.ArrayLike) -> tuple[npt.NDArray[np.in
     if pred_array.ndim not in (2, 3):
         raise InvalidInput(f"Surfaces are measured in 2-D and 3-D, got {pred_array.ndim}-D masks.")
     return pred_array, gt_array
-
-
-def _cut_out(
-    pred: npt.NDArray[np.integer], gt: npt.NDArray[np.integer], threads: int | None
-) -> tuple[PackedMask, PackedMask, Overlap] | None:
-    """Return both masks cut to their common box, and their counts; None where both are empty."""
-    if pred.size == 0:
-        return None
-    table = tabulate(pred, gt, threads=threads)
-    overlap = foreground_overlap(table)
-    if overlap.box is None:
-        return None
-    masks = [
-        pack(array, labels, overlap.box, threads=threads)
-        for array, labels in ((pred, table.pred_labels), (gt, table.gt_labels))
-    ]
-    return masks[0], masks[1], overlap

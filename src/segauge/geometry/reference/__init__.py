@@ -15,10 +15,11 @@ from segauge.geometry.reference.components import (
     select_components,
     shared_voxels,
 )
-from segauge.geometry.reference.masks import ReferenceMask, count_common, pack, pair_table
+from segauge.geometry.reference.masks import ReferenceMask, count_common, cut_out, pack, pair_table
 from segauge.geometry.reference.skeleton import skeletonize
 from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band, subvoxel_distances
-from segauge.geometry.reference.surfaces import boundary_band, prepare, surface_distances
+from segauge.geometry.reference.summaries import largest, totals, weight_within, weighted_quantile
+from segauge.geometry.reference.surfaces import boundary_band, prepare, read_shapes, surface_distances
 
 __all__ = [
     "ReferenceComponents",
@@ -29,12 +30,15 @@ __all__ = [
     "component_labels",
     "component_table",
     "count_common",
+    "cut_out",
     "dilate",
     "label_components",
+    "largest",
     "pack",
     "pair_table",
     "prepare",
     "prepare_subvoxel",
+    "read_shapes",
     "restrict_components",
     "select_components",
     "shared_voxels",
@@ -42,4 +46,7 @@ __all__ = [
     "subvoxel_band",
     "subvoxel_distances",
     "surface_distances",
+    "totals",
+    "weight_within",
+    "weighted_quantile",
 ]

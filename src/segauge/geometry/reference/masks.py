@@ -67,6 +67,19 @@ def pack(
     return ReferenceMask(np.ascontiguousarray(np.isin(labels[box], list(values))))
 
 
+def cut_out(
+    pred: npt.NDArray[Any], gt: npt.NDArray[Any], threads: int
+) -> tuple[ReferenceMask, ReferenceMask, int, int] | None:
+    """Return the foreground of both arrays cut to their common box, and its voxels; None where both are empty."""
+    del threads
+    found = np.nonzero((pred != 0) | (gt != 0))
+    if not len(found[0]):
+        return None
+    box = tuple(slice(int(index.min()), int(index.max()) + 1) for index in found)
+    masks = [ReferenceMask(np.ascontiguousarray(array[box] != 0)) for array in (pred, gt)]
+    return masks[0], masks[1], masks[0].count(), masks[1].count()
+
+
 def count_common(a: ReferenceMask, b: ReferenceMask) -> int:
     """Return the number of voxels that two masks share."""
     return int(np.count_nonzero(a.array & b.array))

@@ -9,7 +9,7 @@ from itertools import product
 import numpy as np
 import numpy.typing as npt
 
-from segauge.geometry.patterns import CellPatterns, SurfaceKind
+from segauge.geometry.patterns import CellPatterns, CellShapes, SurfaceKind, cell_patterns
 from segauge.geometry.reference.masks import ReferenceMask
 
 Floats = npt.NDArray[np.float64]
@@ -38,9 +38,14 @@ class Targets:
     is_rectangle: npt.NDArray[np.bool_]
 
 
-def prepare(patterns: CellPatterns) -> CellPatterns:
-    """Return the patterns as this engine uses them: as they are."""
-    return patterns
+def read_shapes(shapes: CellShapes) -> CellShapes:
+    """Return the shapes as this engine uses them: as they are."""
+    return shapes
+
+
+def prepare(shapes: CellShapes, linear: Floats) -> CellPatterns:
+    """Return the patterns on a lattice whose axes are the columns of `linear`."""
+    return cell_patterns(shapes.surface, linear)
 
 
 def surface_distances(

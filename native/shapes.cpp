@@ -1,0 +1,145 @@
+#include "shapes.hpp"
+
+#include "known.hpp"
+#include "targets.hpp"
+
+namespace segauge {
+namespace {
+
+// Steps to mm.
+Vec3 on_axes(const Vec3 step[3], const Vec3& p) {
+  Vec3 out;
+  for (size_t i = 0; i < 3; ++i) out[i] = step[0][i] * p[0] + step[1][i] * p[1] + step[2][i] * p[2];
+  return out;
+}
+
+void put_samples(const CellShapes& shapes, Patterns& out) {
+  const Vec3 reach = out.reach();
+  // a normal as long as an area has as its components what the area covers of those that two steps span
+  const Vec3 spanned[3] = {cross(out.step[1], out.step[2]), cross(out.step[2], out.step[0]), cross(out.step[0], out.step[1])};
+  const Vec3 certain{(1 - 1e-9) / reach[0], (1 - 1e-9) / reach[1], (1 - 1e-9) / reach[2]};
+  const Vec3* extent_axes = shapes.ndim == 3 ? spanned : out.step;
+  const size_t codes = shapes.same_as.size(), skip = 3 - static_cast<size_t>(shapes.ndim);
+  out.sample_start = shapes.sample_start;
+  out.sample_box.resize(codes);
+  out.clearance.assign(shapes.sample.size(), 1e300);
+  out.wide_clearance = out.clearance;
+  out.sample.resize(shapes.sample.size());
+  out.area.resize(shapes.sample.size());
+  for (size_t code = 0; code < codes; ++code)
+    for (auto i = static_cast<size_t>(shapes.sample_start[code]); i < static_cast<size_t>(shapes.sample_start[code + 1]); ++i) {
+      out.sample[i] = on_axes(out.step, shapes.sample[i]);
+      out.sample_box[code].include(out.sample[i]);
+      const Vec3 extent = on_axes(extent_axes, shapes.extent[i]);
+      out.area[i] = std::sqrt(dot(extent, extent));
+      for (size_t axis = skip; axis < 3; ++axis) {
+        // where in its cell the sample sits along this axis, 0 to 1; the neighbour ends one step beyond the cell
+        const double within = shapes.sample[i][axis] - shapes.cell_low[axis];
+        const double aside = std::min(within, 1 - within), step = certain[axis];
+        out.clearance[i] = std::min(out.clearance[i], (1 + aside) * step);
+        out.wide_clearance[i] = std::min(out.wide_clearance[i], (KnownDistances::kReach + aside) * step);
+      }
+    }
+}
+
+// Flat pieces count whole where their sides are at right angles on this lattice, else as triangles.
+std::vector<char> which_count_whole(const CellShapes& shapes, const Vec3 step[3]) {
+  std::vector<char> whole(shapes.target.empty() ? 0 : static_cast<size_t>(shapes.target.back().number) + 1, 0);
+  for (const CellShapes::Piece& piece : shapes.target) {
+    if (!piece.is_flat) continue;
+    const Vec3 u = on_axes(step, piece.u), v = on_axes(step, piece.v);
+    whole[static_cast<size_t>(piece.number)] = std::abs(dot(u, v)) <= 1e-12 * std::sqrt(dot(u, u) * dot(v, v));
+  }
+  return whole;
+}
+
+void put_targets(const CellShapes& shapes, Patterns& out) {
+  const std::vector<char> counts_whole = which_count_whole(shapes, out.step);
+  const size_t codes = shapes.same_as.size();
+  out.target_box.resize(codes);
+  out.target_start.assign(1, 0);
+  out.target_start.reserve(codes + 1);
+  out.target.reserve(shapes.target.size());
+  for (size_t code = 0; code < codes; ++code) {
+    for (auto i = static_cast<size_t>(shapes.target_start[code]); i < static_cast<size_t>(shapes.target_start[code + 1]); ++i) {
+      const CellShapes::Piece& piece = shapes.target[i];
+      if (piece.is_flat != static_cast<bool>(counts_whole[static_cast<size_t>(piece.number)])) continue;
+      const Target t = prepared_target(on_axes(out.step, piece.corner), on_axes(out.step, piece.u),
+                                       on_axes(out.step, piece.v), piece.is_flat);
+      out.target.push_back(t);
+      for (int s = 0; s < 2; ++s)
+        for (int r = 0; r < (t.is_rectangle || s == 0 ? 2 : 1); ++r) {
+          Vec3 p;
+          for (size_t k = 0; k < 3; ++k) p[k] = t.corner[k] + s * t.u[k] + r * t.v[k];
+          out.target_box[code].include(p);
+        }
+    }
+    out.target_start.push_back(static_cast<int64_t>(out.target.size()));
+  }
+}
+
+void lay_side_by_side(Patterns& out) {
+  constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
+  const size_t codes = out.same_as.size();
+  out.group_start.assign(1, 0);
+  out.group_start.reserve(codes + 1);
+  for (size_t code = 0; code < codes; ++code) {
+    const int64_t samples = out.sample_start[code + 1] - out.sample_start[code];
+    out.group_start.push_back(out.group_start.back() + (samples + kSize - 1) / kSize);
+  }
+  out.group.resize(static_cast<size_t>(out.group_start.back()));
+  for (size_t code = 0; code < codes; ++code) write_groups(out, code);
+}
+
+}  // namespace
+
+void put_on_lattice(const CellShapes& shapes, Patterns& out) {
+  out.same_as = shapes.same_as;
+  for (size_t axis = 0; axis < 3; ++axis) out.cell_low[axis] = shapes.cell_low[axis] * out.step[axis][axis];
+  put_samples(shapes, out);
+  put_targets(shapes, out);
+  lay_side_by_side(out);
+  out.views = &shapes.views;
+}
+
+// For every step between two cells that are near each other: the least of its mirrored versions stands for all.
+void find_near_offsets(CellShapes& shapes) {
+  constexpr int64_t kReach = KnownDistances::kReach;
+  LatticeViews& views = shapes.views;
+  for (int64_t z = -kReach; z <= kReach; ++z)
+    for (int64_t y = -kReach; y <= kReach; ++y)
+      for (int64_t x = -kReach; x <= kReach; ++x) {
+        const std::array<int64_t, 3> step{z, y, x};
+        std::array<int64_t, 3> least = step;
+        size_t shown_by = 0;
+        for (size_t v = 0; v < views.views.size(); ++v) {
+          const LatticeViews::View& view = views.views[v];
+          std::array<int64_t, 3> seen;
+          for (size_t i = 0; i < 3; ++i) seen[i] = view.sign[i] * step[static_cast<size_t>(view.axis[i])];
+          if (seen < least) {
+            least = seen;
+            shown_by = v;
+          }
+        }
+        const auto at = std::find(views.standing.begin(), views.standing.end(), least);
+        views.near_offset.push_back({static_cast<uint16_t>(shown_by), static_cast<uint16_t>(at - views.standing.begin())});
+        if (at == views.standing.end()) views.standing.push_back(least);
+      }
+}
+
+// Those with few pieces first: they are the common ones, and what is looked up often stands together.
+void number_kinds(CellShapes& shapes) {
+  const size_t codes = shapes.same_as.size();
+  std::vector<size_t> occurring;
+  for (size_t c = 0; c < codes; ++c)
+    if (shapes.same_as[c] == static_cast<int64_t>(c)) occurring.push_back(c);
+  std::stable_sort(occurring.begin(), occurring.end(), [&](size_t a, size_t b) {
+    return shapes.sample_start[a + 1] - shapes.sample_start[a] < shapes.sample_start[b + 1] - shapes.sample_start[b];
+  });
+  std::vector<uint8_t> kind(codes, 0);
+  for (size_t k = 0; k < occurring.size(); ++k) kind[occurring[k]] = static_cast<uint8_t>(k);
+  shapes.views.kinds = occurring.size();
+  for (const uint8_t seen : shapes.views.seen_code) shapes.views.seen_kind.push_back(kind[seen]);
+}
+
+}  // namespace segauge
