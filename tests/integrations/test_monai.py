@@ -66,7 +66,9 @@ def test_nothing_is_dropped_from_the_mean_in_silence():
     assert float(str(found)) == found
     lenient = SegaugeMetric("dice", structures=["a", "b"], policy=MissingPolicy(failed="exclude"))
     lenient(pred, gt)
-    assert lenient.aggregate().estimates["dice"].n == 3  # a missed structure has a Dice: 0
+    left = lenient.aggregate().estimates["dice"]
+    # Asked to leave failures out, it leaves out the missed structure's Dice of 0 as well, and says so.
+    assert (left.n, dict(left.failed), dict(left.excluded)) == (2, {}, {"missed": 1, "absent": 1})
 
 
 def test_dice_is_that_of_monai():
