@@ -10,6 +10,9 @@ from pathlib import Path
 from benchmarks.accuracy.surfaces import COLUMNS, OURS, Answer
 from benchmarks.tables import MISSING, markdown_table, three_digits
 
+SUBVOXEL = "segauge-subvoxel"
+#: Our own release before the kernel: a peer in speed, none in accuracy.
+FORMER = "segauge-0.1"
 _HD95 = "HD95, mm"
 _HERE = Path(__file__).resolve().parent
 
@@ -43,10 +46,39 @@ def summarise(answers: Sequence[Answer]) -> str:
         f"{_HD95} by shape:",
         _by(answers, lambda answer: answer.shape),
         f"{_HD95} by voxel edges in mm:",
-        _by(answers, lambda answer: " x ".join(f"{edge:g}" for edge in answer.spacing)),
+        _by(answers, lambda answer: _edges(answer.spacing)),
+        f"`{SUBVOXEL}` by shape and voxel edges: its error and, in brackets, the ratio to that of `{OURS[0]}` and to "
+        "that of the package that is nearest to the truth.",
+        subvoxel_by_shape(answers),
     ]
     failures = dict.fromkeys(f"- {answer.tool}: {answer.error}" for answer in answers if answer.error)
     return "\n\n".join([*parts, *(["Failed:\n\n" + "\n".join(failures)] if failures else [])])
+
+
+def subvoxel_by_shape(answers: Sequence[Answer]) -> str:
+    """Return the errors of the sub-voxel surface beside those of marching cubes and of the best of the others."""
+    columns = [column for column in COLUMNS if column != "MASD, mm"]
+    rows = []
+    for shape, spacing in dict.fromkeys((answer.shape, answer.spacing) for answer in answers):
+        chosen = [answer for answer in answers if (answer.shape, answer.spacing) == (shape, spacing)]
+        cells = [_subvoxel_cell(chosen, column) for column in columns]
+        pairs = sum(answer.tool == SUBVOXEL for answer in chosen)
+        rows.append([f"{shape}, {_edges(spacing)}", str(pairs), *cells])
+    return markdown_table(["shape, edges in mm", "pairs", *columns], rows)
+
+
+def _subvoxel_cell(answers: Sequence[Answer], column: str) -> str:
+    errors = {tool: _error([answer for answer in answers if answer.tool == tool], column) for tool in _tools(answers)}
+    own = errors[SUBVOXEL]
+    if own is None:
+        return MISSING
+    peers = [error for tool, error in errors.items() if tool not in (*OURS, FORMER) and error is not None]
+    others = [errors[OURS[0]], *([min(peers)] if peers else [])]
+    return f"{own:.3f} ({', '.join(three_digits(own / other) if other else MISSING for other in others)})"
+
+
+def _edges(spacing: Sequence[float]) -> str:
+    return " x ".join(f"{edge:g}" for edge in spacing)
 
 
 def compare(answers: Sequence[Answer]) -> str:

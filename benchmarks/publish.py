@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.accuracy.surfaces import Answer
-from benchmarks.accuracy_summary import compare, summarise
+from benchmarks.accuracy_summary import compare, subvoxel_by_shape, summarise
 from benchmarks.machine import describe_machine
 
 PROJECT = Path(__file__).resolve().parents[1]
@@ -83,6 +83,15 @@ def _as_summary(printed: str, out: Path) -> str:
     return summarise(_answers(out))
 
 
+def _as_subvoxel(printed: str, out: Path) -> str:
+    """Return the errors of the sub-voxel surface by shape and spacing, beside those of marching cubes."""
+    del printed
+    return (
+        "Mean absolute error of `segauge-subvoxel` and, in brackets, its ratio to that of `segauge`.\n\n"
+        f"{subvoxel_by_shape(_answers(out))}"
+    )
+
+
 def _comparison(out: Path) -> str:
     """Return the table of the README."""
     return compare(_answers(out))
@@ -94,6 +103,7 @@ def _answers(out: Path) -> list[Answer]:
 
 
 _SURFACES = ("-m", "benchmarks.accuracy.surfaces")
+_SMALL = "lesion,vessel,tube,box"
 _ORGANS = ("-m", "benchmarks.accuracy.organs")
 _SPEED = ("-m", "benchmarks.speed.measure")
 _FOLDER = ("-m", "benchmarks.speed.folder")
@@ -116,6 +126,12 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
             (*_SURFACES, "--pairs", "1", "--shapes", "ball,box", "--peers", "surface-distance", "--out", "{out}"),
             _as_summary,
             _comparison,
+        ),
+        Run(
+            "Small, thin and square objects",
+            (*_SURFACES, "--peers", "none", "--pairs", "30", "--shapes", _SMALL, "--out", "{out}"),
+            (*_SURFACES, "--peers", "none", "--pairs", "1", "--shapes", _SMALL, "--out", "{out}"),
+            _as_subvoxel,
         ),
         Run(
             "Readers' organs",
