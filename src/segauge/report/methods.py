@@ -46,8 +46,8 @@ def _listed(names: list[str]) -> str:
 _SURFACES = {
     "marching-cubes": "marching-cubes surfaces",
     "voxel": "the outer faces of the voxels",
-    "subvoxel": "sub-voxel surfaces (marching cubes with vertices where a Gaussian neighbourhood, and across thick slices the "
-    "outlines in them, put the boundary)",
+    "subvoxel": "sub-voxel surfaces (marching cubes with vertices where a Gaussian neighbourhood, and across thick "
+    "slices the outlines in them, put the boundary)",
 }
 
 
