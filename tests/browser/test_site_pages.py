@@ -3,7 +3,7 @@
 import pytest
 
 from segbench.site import render
-from tests.segbench.site.examples import hostile, organs, run_with_files
+from tests.segbench.site.examples import analysed, hostile, many, organs, run_with_files
 
 #: Pages take a second or two each to open on two busy cores.
 pytestmark = pytest.mark.slow
@@ -192,6 +192,34 @@ def test_the_cases_are_sorted_and_filtered(site, visit):
     table.locator("input").fill("case_003")
     assert table.locator("tbody tr").count() == 1
     assert "gamma (missed)" in table.inner_text()
+
+
+def test_columns_of_further_models_are_loaded_when_asked_for(tmp_path, visit):
+    from playwright.sync_api import expect
+
+    render([analysed(many(12, 23, 1))], tmp_path)
+    opened = visit(tmp_path / "made-up/organ-1/dice.cases.html", **DESKTOP)
+    table, press = opened.page.locator("[data-table=cases]"), opened.page.locator("[data-more-columns]")
+    heads = table.locator("thead th")
+    expect(heads).to_have_count(1 + 10 + 1)
+    heads.nth(2).locator("button").click()
+    heads.nth(11).locator("button").click()
+    expect(press).to_have_text("Show models 11 to 20 of 23, too")
+    press.click()
+    expect(heads).to_have_count(1 + 20 + 1)
+    # What was sorted by stays so, at its new place.
+    assert heads.nth(21).get_attribute("aria-sort") == "ascending"
+    press.click()
+    expect(heads).to_have_count(1 + 23 + 1)
+    expect(press).to_be_hidden()
+    assert all(text for text in table.locator("tbody tr").first.locator("td.number").all_inner_texts())
+    heads.nth(23).locator("button").click()
+    assert heads.nth(23).get_attribute("aria-sort") == "ascending"
+    assert quiet(opened, tmp_path)
+    (tmp_path / "made-up/organ-1/dice.cases.2.js").unlink()
+    again = visit(tmp_path / "made-up/organ-1/dice.cases.html", **DESKTOP).page
+    again.locator("[data-more-columns]").click()
+    expect(again.locator("[data-more-columns]")).to_contain_text("could not be loaded")
 
 
 def test_without_a_script_the_first_board_is_there(site, browser):

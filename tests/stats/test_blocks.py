@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, rankdata
 
-from segauge.stats import compare, comparison, matrix, schemes
+from segauge.stats import compare, matrix, pairs, schemes
 from segauge.stats.matrix import average_ranks
 from segauge.stats.paired_tests import signed_ranks, signed_ranks_of
 from segauge.stats.resampling import Draws, resampled_sums, stream
@@ -32,7 +32,7 @@ def test_comparisons_do_not_depend_on_the_blocks_of_pairs(monkeypatch, missing):
         values[4, 2] = values[7, 5] = np.nan
     scores = {f"m{j}": values[:, j] for j in range(6)}
     whole = compare(scores, n_resamples=300)
-    monkeypatch.setattr(comparison, "PAIRS_AT_ONCE", 4)
+    monkeypatch.setattr(pairs, "PAIRS_AT_ONCE", 4)
     assert compare(scores, n_resamples=300).to_dict() == whole.to_dict()
 
 

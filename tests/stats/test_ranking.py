@@ -18,8 +18,8 @@ from segauge.stats import (
     ranking_stability,
     score_matrix,
 )
-from segauge.stats.comparison import pair_statistics
 from segauge.stats.matrix import ScoreMatrix, average_ranks
+from segauge.stats.pairs import pair_statistics
 from segauge.stats.scales import Scale
 
 scipy_stats = pytest.importorskip("scipy.stats")

@@ -18,18 +18,15 @@ from segauge.stats.estimation import finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.multiplicity import CORRECTIONS, step_down
-from segauge.stats.pair_facts import PairFacts
 from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, wilcoxon
-from segauge.stats.resampling import Draws, Floats, Sample, require_level, require_resamples, stream
+from segauge.stats.pairs import PairStatistics, pair_statistics
+from segauge.stats.resampling import Floats, require_level, require_resamples, stream
 from segauge.stats.scales import Scale
 
 #: Below this many cases an interval is printed, but no verdict: no method measured holds its level there.
 FEWEST_FOR_VERDICT = 10
 
 COMPARISON_METHODS = ("max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "sign-flip")
-
-#: Pairs of models whose differences are in memory at once.
-PAIRS_AT_ONCE = 256
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
 
@@ -140,93 +137,10 @@ def _turned(pair: PairResult) -> PairResult:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class PairStatistics:
-    """Differences of all pairs of models and their resamples: what comparisons and rank sets are made of.
-
-    Attributes:
-        first, second: the models of each pair, by their places.
-        facts: mean, standard error, cases and wins of each pair.
-        statistics, resampled: the absolute t statistics of the pairs, observed and per resample.
-        regularisation: what is added to each standard error.
-        model_shifts: the models' resampled means minus their means, from the same resamples.
-        matrix: the scores.
-
-    """
-
-    first: npt.NDArray[np.intp]
-    second: npt.NDArray[np.intp]
-    facts: PairFacts
-    statistics: Floats
-    resampled: Floats
-    regularisation: float
-    model_shifts: Floats
-    matrix: ScoreMatrix
-
-    @property
-    def errors(self) -> Floats:
-        """The regularised standard error of each mean difference."""
-        return self.facts.errors + self.regularisation
-
-    def differences(self) -> Floats:
-        """Return (cases, pairs): what the first model of each pair has more than the second; large for many models."""
-        return np.asarray(self.matrix.values[:, self.first] - self.matrix.values[:, self.second])
-
-    def sample(self) -> Sample:
-        """Return the sample of all differences."""
-        return Sample.of(self.differences(), self.matrix.cluster_numbers())
-
-
-def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regularised: bool = True) -> PairStatistics:
-    """Resample the differences of all pairs of models.
-
-    d and se are the mean and standard error of a pair's differences, s0 the median se of all pairs (0 for two models,
-    or if not regularised); t = |d| / (se + s0), and per resample T = |d* - d| / (se* + s0). The regularisation s0 keeps
-    a pair with a tiny standard error (two nearly equal models that differ on one case) from ruling the maximum.
-
-    The pairs are taken by the block: a hundred models have 4950 of them, whose differences on thousands of cases would
-    take gigabytes at once. All blocks share one set of draws, so that no number depends on the size of the blocks.
-    """
-    first, second = np.triu_indices(len(matrix.models), 1)
-    clusters = matrix.cluster_numbers()
-    units = len(matrix.cases) if clusters is None else int(clusters.max()) + 1
-    draws = Draws.of(units, n_resamples, stream(seed, "cases"))
-    facts = []
-    shifts, errors = (np.empty((n_resamples, first.size), order="F") for _ in range(2))
-    for start in range(0, first.size, PAIRS_AT_ONCE):
-        block = slice(start, start + PAIRS_AT_ONCE)
-        differences = matrix.values[:, first[block]] - matrix.values[:, second[block]]
-        facts.append(PairFacts.of(differences, clusters, matrix.scale))
-        if n_resamples:
-            sample = Sample.of(np.ascontiguousarray(differences), clusters)
-            shifts[:, block], errors[:, block] = sample.shifts_and_errors(draws.sums)
-    known = PairFacts.together(facts)
-    regularisation = float(np.median(known.errors)) if regularised and len(matrix.models) > 2 else 0.0
-    models = Sample.of(np.ascontiguousarray(matrix.values), clusters)
-    errors += regularisation
-    return PairStatistics(
-        first,
-        second,
-        known,
-        _ratio(np.abs(known.means), known.errors + regularisation),
-        _ratio(np.abs(shifts, out=shifts), errors),
-        regularisation,
-        models.shifts_by(draws.sums) if n_resamples else np.empty((0, len(matrix.models))),
-        matrix,
-    )
-
-
 def half_widths(critical: npt.ArrayLike, errors: Floats) -> Floats:
     """Return critical value times standard error: 0 where the error is 0, whatever the critical value."""
     with np.errstate(invalid="ignore"):
         return np.where(errors > 0, np.asarray(critical) * errors, 0.0)
-
-
-def _ratio(shift: Floats, error: Floats) -> Floats:
-    """Return shift / error: 0 where both are 0, infinite where only the error is."""
-    ratio = np.divide(shift, error, out=np.zeros_like(shift), where=error > 0)
-    ratio[(error == 0) & (shift > 0)] = np.inf
-    return ratio
 
 
 def compare(

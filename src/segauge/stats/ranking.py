@@ -16,15 +16,14 @@ from segauge.notebook import NotebookTable, Shown
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     Comparison,
-    PairStatistics,
     comparable,
     compared,
-    pair_statistics,
 )
 from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.missing import Resolved
 from segauge.stats.multiplicity import step_down
+from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
 

@@ -20,6 +20,7 @@ from segbench.verification import recorded_files, verify_statistics
 #: Exit code of a record whose numbers do not follow.
 DOES_NOT_FOLLOW = 5
 _SHOWN = 20
+_JOBS_HELP = "worker processes (default: one per core; none for a small record)"
 #: Cells (cases x structures x models) from which on a record is worth worker processes: they take a second to start.
 WORTH_WORKERS = 20_000
 #: Structures from which on their statistics are worth a line each.
@@ -43,14 +44,14 @@ def add_parser(subparsers: Any) -> None:
     again.add_argument("--write", action="store_true", help="write the record with the recomputed statistics")
     again.add_argument("--boards", action="store_true", help="print every board, however many there are")
     again.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
-    again.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="worker processes (default: one per core)")
+    again.add_argument("--jobs", type=_jobs, default=0, metavar="N", help=_JOBS_HELP)
     again.set_defaults(run=run_reanalyze)
     pages: argparse.ArgumentParser = subparsers.add_parser(
         "render",
         help="make the pages of one or more records",
         description="Makes a static site that opens from disk and on any host, older records before newer ones. What a "
         "record says is checked first, and the pages show what was found. Exit codes: 0 fine, 1 a record cannot be "
-        "read, 2 usage, 5 some number does not follow (the pages say so).",
+        "read or some page cannot be made (the others are), 2 usage, 5 some number does not follow (the pages say so).",
         examples=("segbench render results/a.json results/b.json --out site",),
     )
     pages.add_argument("results", type=Path, nargs="*", metavar="FILE", help="records of runs")
@@ -66,7 +67,7 @@ def add_parser(subparsers: Any) -> None:
         "--config", type=Path, nargs="+", default=[], metavar="FILE", help="configs of the runs: where the datasets are"
     )
     pages.add_argument("--no-verify", action="store_true", help="do not check first whether the statistics follow")
-    pages.add_argument("--jobs", type=_jobs, default=0, metavar="N", help="worker processes (default: one per core)")
+    pages.add_argument("--jobs", type=_jobs, default=0, metavar="N", help=_JOBS_HELP)
     pages.set_defaults(run=run_render)
 
 

@@ -38,6 +38,21 @@ def organs(n=24, *, seed=0, name="made-up", title="Made-up organs", shift=0.0):
     return analysed(replace(made, cases=cases, dataset=replace(made.dataset, name=name)))
 
 
+def many(cases, models, structures, resamples=200):
+    """Return a record of many models, each a little worse than the one before, some of whose cases are missed."""
+    rng = np.random.default_rng(0)
+    names = tuple(f"organ {j + 1}" for j in range(structures))
+    hard = rng.beta(6, 1.2, (cases, structures))
+    tables = {}
+    for m in range(models):
+        values = np.clip(hard * (0.99 - 0.01 * m) + rng.normal(0, 0.02, hard.shape), 0.001, 1.0)
+        missed = [tuple(map(int, place)) for place in np.argwhere(rng.random(hard.shape) < 0.02)]
+        for place in missed:
+            values[place] = 0.0
+        tables[f"model {m + 1:02d}"] = table(values, structures=names, missed=missed)
+    return record(tables, n_resamples=resamples)
+
+
 def hostile():
     """Return a record whose names of cases, models, structures and metadata would run if anything let them."""
     rng = np.random.default_rng(1)

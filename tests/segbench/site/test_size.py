@@ -18,26 +18,10 @@ from segbench.site import render
 from segbench.site.board_page import MOST_DRAWN, board_illustrations, scores_of
 from segbench.site.cases import MODELS_AT_ONCE, MOST_MODELS
 from segbench.site.chapters import chapters_of
-from tests.segbench.made_up import record, table
-from tests.segbench.site.examples import analysed, organs
+from tests.segbench.site.examples import analysed, many, organs
 
 for _module in ("altair", "jinja2", "vl_convert"):
     pytest.importorskip(_module, reason="the site needs segauge[report]")
-
-
-def many(cases, models, structures, resamples=200):
-    """Return a record of many models, each a little worse than the one before, some of whose cases are missed."""
-    rng = np.random.default_rng(0)
-    names = tuple(f"organ {j + 1}" for j in range(structures))
-    hard = rng.beta(6, 1.2, (cases, structures))
-    tables = {}
-    for m in range(models):
-        values = np.clip(hard * (0.99 - 0.01 * m) + rng.normal(0, 0.02, hard.shape), 0.001, 1.0)
-        missed = [tuple(map(int, place)) for place in np.argwhere(rng.random(hard.shape) < 0.02)]
-        for place in missed:
-            values[place] = 0.0
-        tables[f"model {m + 1:02d}"] = table(values, structures=names, missed=missed)
-    return record(tables, n_resamples=resamples)
 
 
 @pytest.fixture

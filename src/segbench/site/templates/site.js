@@ -49,7 +49,7 @@
   // ---- cases: a press on the button loads the columns of further models
   every("[data-more-columns]").forEach((press) => {
     const parts = JSON.parse(press.dataset.moreColumns);
-    const table = document.querySelector(`[data-table="${press.dataset.table}"]`);
+    const table = document.querySelector(`[data-table="${press.dataset.for}"]`);
     let at = Number(press.dataset.at), next = 0;
     const label = () => {
       press.disabled = false;
