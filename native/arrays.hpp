@@ -20,11 +20,12 @@ template <class T>
 using InputArray = nb::ndarray<const T, nb::c_contig, nb::device::cpu>;
 
 // Hands a vector's memory to NumPy without a copy.
-template <class T>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, std::initializer_list<size_t> shape) {
-  auto kept = std::make_unique<std::vector<T>>(std::move(values));
+template <class T, class Allocator>
+nb::ndarray<nb::numpy, T> to_numpy(std::vector<T, Allocator>&& values, std::initializer_list<size_t> shape) {
+  using Values = std::vector<T, Allocator>;
+  auto kept = std::make_unique<Values>(std::move(values));
   T* data = kept->data();
-  nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+  nb::capsule owner(kept.release(), [](void* p) noexcept { delete static_cast<Values*>(p); });
   return nb::ndarray<nb::numpy, T>(data, shape, owner);
 }
 

@@ -101,31 +101,32 @@ class KnownDistances {
     std::vector<uint32_t> written;  // the entries that are known
 
     static Memory of_size(size_t size) {
+      Memory found;
+      Kept& kept = Kept::all();
       {
-        const std::lock_guard<std::mutex> lock(guard());
-        for (Memory& each : kept())
-          if (each.size == size) {
-            Memory found = std::move(each);
-            std::swap(each, kept().back());
-            kept().pop_back();
+        const std::unique_lock<std::mutex> lock(kept.guard, std::try_to_lock);
+        for (size_t i = 0; lock.owns_lock() && i < kept.memories.size(); ++i)
+          if (kept.memories[i].size == size) {
+            found = std::move(kept.memories[i]);
+            kept.memories.erase(kept.memories.begin() + static_cast<int64_t>(i));
             return found;
           }
       }
-      Memory made;
-      made.size = size;
+      found.size = size;
       // zeroed pages come from the system as they are touched: most combinations never occur
-      made.entries.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
-      if (!made.entries) throw std::bad_alloc();
-      return made;
+      found.entries.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
+      if (!found.entries) throw std::bad_alloc();
+      return found;
     }
 
     static void keep(Memory&& memory) noexcept {
-      constexpr size_t kMost = 2;  // a few megabytes each
-      if (memory.entries == nullptr) return;
+      if (memory.entries == nullptr || memory.size > Kept::kLargest) return;
       memory.forget();
-      const std::lock_guard<std::mutex> lock(guard());
-      if (kept().size() == kMost) kept().erase(kept().begin());
-      kept().push_back(std::move(memory));
+      Kept& kept = Kept::all();
+      const std::unique_lock<std::mutex> lock(kept.guard, std::try_to_lock);
+      if (!lock.owns_lock()) return;
+      if (kept.memories.size() == Kept::kMost) kept.memories.erase(kept.memories.begin());
+      kept.memories.push_back(std::move(memory));
     }
 
     void forget() {
@@ -135,14 +136,21 @@ class KnownDistances {
     }
 
    private:
-    static std::mutex& guard() {
-      static std::mutex mutex;
-      return mutex;
-    }
-    static std::vector<Memory>& kept() {
-      static std::vector<Memory> memories;
-      return memories;
-    }
+    // Never waited for (memory can be had elsewhere), and never taken down: somebody may still hand some in at the end.
+    struct Kept {
+      static constexpr size_t kMost = 2, kLargest = size_t{1} << 21;  // memories, and entries of one: 8 MB
+      std::mutex guard;
+      std::vector<Memory> memories;
+
+      static Kept& all() {
+        static Kept* kept = [] {
+          auto* made = new Kept;
+          made->memories.reserve(kMost);
+          return made;
+        }();
+        return *kept;
+      }
+    };
   };
 
   const double* work_out(size_t from, size_t to, const std::array<int64_t, 3>& offset, Entry& entry) {
@@ -158,8 +166,8 @@ class KnownDistances {
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
     squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, values);
     if (is_kept) {
+      memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));  // first: what is known must be listed
       entry = Entry(row, *std::min_element(values, values + samples));
-      memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));
     }
     return values;
   }

@@ -13,7 +13,7 @@ namespace segauge {
 class NearReach {
  public:
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
-  static constexpr size_t kSteps = 16;  // distances told apart
+  static constexpr size_t kSteps = 32;  // distances told apart
 
   explicit NearReach(const Patterns& patterns)
       : patterns_(patterns), filled_(patterns.same_as.size()), within_(patterns.same_as.size() * kSteps) {
@@ -54,11 +54,11 @@ class NearReach {
         within[z] |= row << (kSide * static_cast<int64_t>(y));
       }
     }
-    filled_[code] = static_cast<uint16_t>(filled_[code] | 1u << step);
+    filled_[code] |= 1u << step;
   }
 
   const Patterns& patterns_;
-  std::vector<uint16_t> filled_;  // by code: one bit for each step that is worked out
+  std::vector<uint32_t> filled_;  // by code: one bit for each step that is worked out
   Unzeroed<std::array<uint64_t, kSide>> within_;
   float per_mm_;
 };

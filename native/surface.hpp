@@ -169,7 +169,7 @@ class BrickTree {
 };
 
 struct Samples {
-  std::vector<double> distance, area;
+  Unzeroed<double> distance, area;
 };
 
 class PreparedPatterns;  // search.hpp

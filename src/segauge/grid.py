@@ -161,12 +161,13 @@ class GridRelation:
 
 def normalize_spacing(spacing: float | Sequence[float] | npt.NDArray[np.float64], ndim: int) -> tuple[float, ...]:
     """Return one positive, finite voxel edge in mm per axis; a single number counts for all axes."""
-    edges = np.atleast_1d(np.asarray(spacing, dtype=np.float64))
+    edges = np.array(spacing, dtype=np.float64, ndmin=1)
     if edges.ndim != 1 or edges.size not in (1, ndim):
         raise InvalidInput(f"spacing: expected one number or {ndim} (one per axis, in mm), got {spacing!r}.")
-    if not np.all(np.isfinite(edges)) or np.any(edges <= 0):
+    values: list[float] = edges.tolist()
+    if not all(0 < edge < float("inf") for edge in values):
         raise InvalidInput(f"spacing: expected positive voxel edges in mm, got {spacing!r}.")
-    return tuple(float(edge) for edge in np.broadcast_to(edges, ndim))
+    return tuple(values) if len(values) == ndim else tuple(values) * ndim
 
 
 def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:

@@ -268,3 +268,18 @@ def test_kernel_and_reference_agree_on_real_readers(shared):
     ours = distances(kernel, *pair, np.diag(spacing), "marching-cubes")
     theirs = distances(reference, *pair, np.diag(spacing), "marching-cubes")
     assert max(np.abs(a - b).max() for a, b in zip(ours, theirs, strict=True)) <= AGREEMENT
+
+
+@needs_kernel
+def test_memory_of_another_lattice_changes_no_bit():
+    """The kernel hands the memory of known distances from one lattice to the next: nothing of the last may stay."""
+    rng = np.random.default_rng(11)
+    pred, gt = (rng.random((9, 10, 11)) < 0.4 for _ in range(2))
+    lattices = [np.diag(edges) for edges in ((1.0, 0.8, 2.5), (0.7, 1.9, 0.6), (3.0, 1.1, 0.9))]
+    first = [distances(kernel, pred, gt, linear, "marching-cubes") for linear in lattices]
+    again = [distances(kernel, pred, gt, linear, "marching-cubes") for linear in reversed(lattices)][::-1]
+    for one, other in zip(first, again, strict=True):
+        assert all(np.array_equal(a, b) for a, b in zip(one, other, strict=True))
+    agreed = [distances(reference, pred, gt, linear, "marching-cubes") for linear in lattices]
+    for one, other in zip(first, agreed, strict=True):
+        assert max(np.abs(a - b).max() for a, b in zip(one, other, strict=True)) <= AGREEMENT
