@@ -3,8 +3,8 @@
     python benchmarks/records/touchstone_size.py [--cases 6933] [--models 19] [--structures 9] [--resamples 2000]
 
 Asked for: 2 minutes and 4 GB in all. Seconds of the processor and of the clock: on a busy machine the clock says more
-about the others. The peak is that of this process; a worker takes 0.7 GB for a hundred models on 7,000 cases. The largest
-site that is planned for, with 120 structures of that size (84 million cells, two metrics):
+about the others. The peak is that of this process; a worker takes 0.7 GB for a hundred models on 7,000 cases. For the
+largest site that is planned for, 120 structures of that size (84 million cells, two metrics):
 
     python benchmarks/records/touchstone_size.py --cases 7000 --models 100 --structures 120 --resamples 200 --keep site
 

@@ -169,3 +169,13 @@ def test_a_number_of_workers_that_is_none_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["render", "--results", "run.json", "--out", str(tmp_path), "--jobs", "0"])
     assert "worker processes of 1 or more, got '0'" in capsys.readouterr().err
+
+
+def test_many_structures_fold_away_on_the_page_of_a_board(tmp_path, undrawn):
+    render([analysed(many(4, 2, 17))], tmp_path / "many")
+    render([analysed(many(4, 2, 3))], tmp_path / "few")
+    # The boards of 17 structures, and their average.
+    assert (
+        "<summary>All 18 boards by this metric</summary>" in (tmp_path / "many/made-up/organ-2/dice.html").read_text()
+    )
+    assert "boards by this metric" not in (tmp_path / "few/made-up/organ-2/dice.html").read_text()
