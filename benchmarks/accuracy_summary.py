@@ -47,10 +47,13 @@ def summarise(answers: Sequence[Answer]) -> str:
         _by(answers, lambda answer: answer.shape),
         f"{_HD95} by voxel edges in mm:",
         _by(answers, lambda answer: _edges(answer.spacing)),
-        f"`{SUBVOXEL}` by shape and voxel edges: its error and, in brackets, the ratio to that of `{OURS[0]}` and to "
-        "that of the package that is nearest to the truth.",
-        subvoxel_by_shape(answers),
     ]
+    if SUBVOXEL in _tools(answers):
+        parts += [
+            f"`{SUBVOXEL}` by shape and voxel edges: its error and, in brackets, the ratio to that of `{OURS[0]}` and "
+            "to that of the package that is nearest to the truth.",
+            subvoxel_by_shape(answers),
+        ]
     failures = dict.fromkeys(f"- {answer.tool}: {answer.error}" for answer in answers if answer.error)
     return "\n\n".join([*parts, *(["Failed:\n\n" + "\n".join(failures)] if failures else [])])
 

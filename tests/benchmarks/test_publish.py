@@ -57,6 +57,12 @@ def test_the_summary_holds_every_tool_against_its_own_definition():
     assert "- medpy: MemoryError" in text
 
 
+def test_the_sub_voxel_surface_stands_beside_marching_cubes_and_the_best_package():
+    values = {"segauge": 2.4, "segauge-subvoxel": 2.1, "segauge-0.1": 2.01, "monai": 2.5, "medpy": 3.0}
+    answers = [Answer("ball", (1.0, 1.0, 5.0), tool, {"hd95": value}, TRUTH) for tool, value in values.items()]
+    assert re.search(r"\| ball, 1 x 1 x 5 +\| +1 \| +- \| 0.100 \(0.250, 0.200\) \|", summarise(answers))
+
+
 def test_the_readme_has_a_place_for_the_comparison():
     table = compare([Answer("ball", (1.0, 1.0, 1.0), "monai", {"hd95": 2.5}, TRUTH)])
     assert re.search(r"\| MONAI [\d.]+ \| - \| 0.500 \|", table)
