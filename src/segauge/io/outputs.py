@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
@@ -31,7 +32,8 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes | Iterable[st
             os.fsync(file.fileno())
         beside.replace(target)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # where the folder is none, there is nothing beside its place either
+            beside.unlink(missing_ok=True)
         raise InvalidInput(f"{target}: cannot be written ({error.strerror}).") from error
     return target
 
