@@ -45,7 +45,8 @@ fast: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" --durations=15
 
 slow: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -m "slow and not long"
+	# one more than there are cores: much of it waits, for browsers and for processes that are killed
+	$(BIN)/python -m pytest -n $$(( $(JOBS) + 1 )) --dist loadfile -m "slow and not long"
 	SEGAUGE_ENGINE=reference $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
 
 long: $(VENV)/.installed

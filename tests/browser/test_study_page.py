@@ -75,7 +75,7 @@ def test_every_link_leads_somewhere(path, visit):
             assert (path.parent / address).is_file(), address
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.long)])
 def test_accessibility_rules_hold(path, visit, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
     page = visit(path, color_scheme=scheme, **DESKTOP).page

@@ -90,7 +90,7 @@ def test_bands_agree(seed, ndim, surface):
 
 
 @pytest.mark.parametrize("surface", BY_CODE)
-@pytest.mark.parametrize("ndim", [2, 3])
+@pytest.mark.parametrize("ndim", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_reference_agrees_with_brute_force(surface, ndim):
     """Against a dense sampling of every piece: never nearer than the exact distance, and hardly ever further."""
     rng = np.random.default_rng(7)

@@ -92,8 +92,8 @@ def dicom_rows():
 
 
 def marks_of(row):
-    """Mark the large series slow, but for one of its regions."""
-    return pytest.mark.slow if row["item"] == "rtstruct_lung1_001" and row["number"] != "2" else ()
+    """Mark the large series long, but for one of its regions."""
+    return pytest.mark.long if row["item"] == "rtstruct_lung1_001" and row["number"] != "2" else ()
 
 
 def self_pairs():

@@ -57,9 +57,9 @@ def _source(data: Path, dataset: str, case: str, reader: str) -> Path:
 
 
 def _marked(pair: tuple[str, ...]):
-    """Mark the large ones slow, but for one case of each kind: they are up to a hundred million voxels."""
+    """Mark the large ones long, but for one case of each kind: they are up to a hundred million voxels."""
     large = pair[0] in ("kits23_readers", "tcia_oars") and pair[1] not in ("case_00002", "TCGA-CV-7236")
-    return pytest.param(pair, marks=pytest.mark.slow if large else (), id="-".join(pair))
+    return pytest.param(pair, marks=pytest.mark.long if large else (), id="-".join(pair))
 
 
 @pytest.mark.parametrize("pair", [_marked(pair) for pair in _pairs()])

@@ -40,6 +40,7 @@ def index(tmp_path, monkeypatch):
     return tmp_path / "index"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("index")
 def test_an_environment_is_made_once_and_described(tmp_path):
     said = []

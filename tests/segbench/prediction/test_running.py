@@ -70,6 +70,7 @@ def test_the_whole_family_is_ended_when_the_time_is_over(tmp_path):
     assert is_gone(child)
 
 
+@pytest.mark.slow
 def test_one_that_ignores_the_request_is_ended_all_the_same(tmp_path):
     program = (
         "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
