@@ -103,7 +103,7 @@ MOVED = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("name", MOVED)
+@pytest.mark.parametrize("name", ["balls", pytest.param("ellipsoids", marks=pytest.mark.long)])
 def test_the_hausdorff_distance_converges_and_means_stay_within_their_bias(name, surface):
     make_pair, truth_of = MOVED[name]
     table = errors(make_pair, truth_of, 17, surface)

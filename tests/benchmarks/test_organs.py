@@ -94,7 +94,7 @@ def test_without_the_masks_the_section_says_so(monkeypatch, tmp_path, capsys):
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.long
 def test_readers_organs_are_measured(shared, monkeypatch, tmp_path):
     monkeypatch.setattr(organs, "CASES", {"case_00254": "kits23_readers"})
     monkeypatch.setattr(organs, "KINDS", {"cyst": (3,)})

@@ -26,7 +26,7 @@ def start(config, third_party):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.skipif(sys.platform == "win32", reason="kills a process group")
 def test_killed_ten_times_at_random_same_record(finished_once, third_party, tmp_path):
     config = tmp_path / "config.json"

@@ -11,7 +11,7 @@ from segauge.report.comparison_page import comparison_text
 from segauge.report.failures import FailureKind, diagnose
 from segauge.report.pairs import read_pair
 
-pytestmark = [pytest.mark.shared, pytest.mark.slow]
+pytestmark = [pytest.mark.shared, pytest.mark.long]
 
 
 def test_two_readers_of_organs_at_risk(shared, tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from segauge.io.tables import Repairs, read_metadata, read_scores
 from segbench.cli import main
 
-pytestmark = [pytest.mark.shared, pytest.mark.slow]
+pytestmark = [pytest.mark.shared, pytest.mark.long]
 
 ORGANS = (
     "aorta", "gall_bladder", "kidney_left", "kidney_right", "liver", "pancreas", "postcava", "spleen", "stomach",

@@ -149,7 +149,7 @@ def test_images_of_a_dataset_and_of_folders_per_case(folders, tmp_path, images):
 
 
 @pytest.mark.shared
-@pytest.mark.slow
+@pytest.mark.long
 def test_real_heads_and_bodies(shared):
     """Eight real heads of six people: the pairs that are found are the two people who were scanned twice."""
     heads = images_of(str(shared / "data" / "t1_brains"))

@@ -153,7 +153,7 @@ def test_a_page_of_cases_begins_with_a_few_models_and_has_the_others_beside_it(t
     assert "those of the other 3 are in the" in page
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_pages_of_many_models_and_cases_stay_light(tmp_path):
     render([analysed(many(500, 30, 2))], tmp_path)
     sizes = {path: path.stat().st_size for path in tmp_path.rglob("*.html")}
