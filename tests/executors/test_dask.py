@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 import warnings
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 from segauge import Case, evaluate
 from segauge.errors import InvalidInput
+from segauge.executors.clusters import run_on_dask
 from tests.evaluation.test_resume import make_cases
 
 distributed = pytest.importorskip("distributed", reason="needs dask.distributed")
@@ -48,6 +50,23 @@ def test_a_killed_worker_loses_no_case(cluster, tmp_path):
     assert result.to_json(tmp_path / "cluster.json").read_bytes() == expected
     with distributed.Client(cluster.scheduler_address) as client:
         assert pids[0] not in client.run(os.getpid).values()
+
+
+def test_a_result_that_dies_with_its_worker_before_it_is_fetched_is_made_again(cluster):
+    """Three results wait on the workers when both are killed: finished, then lost, then finished again."""
+    with distributed.Client(cluster.scheduler_address) as client:
+        outcomes = run_on_dask(str, range(10), client, None)
+        seen = [next(outcomes)]
+        waiting = list(client.futures)
+        distributed.wait([distributed.Future(key, client) for key in waiting], timeout=30)
+        pids = client.run(os.getpid).values()
+        for pid in pids:
+            os.kill(pid, signal.SIGKILL)
+        deadline = time.monotonic() + 30
+        while "lost" not in (statuses := {client.futures[key].status for key in waiting}):
+            assert time.monotonic() < deadline, statuses
+        seen += outcomes
+    assert {outcome.index: outcome.result for outcome in seen} == {i: str(i) for i in range(10)}
 
 
 def test_a_client_is_used_and_left_open_and_failures_are_rows(cluster, tmp_path):

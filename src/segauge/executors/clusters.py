@@ -11,6 +11,10 @@ from segauge.executors.outcomes import Crash, Outcome, crash_of
 #: Items out per worker: one in work, one waiting so that nobody idles between two.
 _AHEAD = 2
 
+#: An item that was done and is not any more, because the worker that held its result died before it was
+#: fetched: the scheduler gives it to another worker by itself.
+_UNDERWAY = ("lost", "pending")
+
 
 def run_on_dask(
     function: Callable[[Any], Any], items: Iterable[Any], executor: Any, jobs: int | None
@@ -62,16 +66,24 @@ def _outcomes(client: Any, function: Callable[[Any], Any], items: Iterable[Any],
     width = _AHEAD * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))
     waiting = sum(submit_next() for _ in range(width))
     for future in done:
-        yield Outcome(places.pop(future.key), _result(future))
+        status = future.status
+        if status in _UNDERWAY:
+            done.add(future)
+            continue
+        yield Outcome(places.pop(future.key), _result(future, status))
         future.release()
         waiting += submit_next() - 1
         if not waiting:
             return
 
 
-def _result(future: Any) -> Any:
-    if future.status == "finished":
-        return future.result()
-    if future.status == "error":
+def _result(future: Any, status: str) -> Any:
+    """Return what an item gave. The status is handed in, for it may change from one look to the next."""
+    if status == "error":
         return crash_of(future.exception())
-    return Crash(f"the cluster gave it up ({future.status})")
+    if status != "finished":
+        return Crash(f"the cluster gave it up ({status})")
+    try:
+        return future.result()
+    except Exception as error:  # The worker that held it died meanwhile, and so did those that tried again.
+        return crash_of(error)
