@@ -1,8 +1,9 @@
-"""A mask drawn again on a grid that lies elsewhere: its object is what its sub-voxel surface says.
+"""A mask drawn again on a grid that lies elsewhere.
 
-The object is a field, how deep each voxel lies in its class, linear between voxel centres. Moved by less than a voxel,
-a centre can change its class only within a cell (2 x 2 x 2 centres) that holds both: only of these is anything kept,
-so that memory goes with the surface and not with the volume. Depths are made block by block.
+Its object is a field: how deep the bells of the sub-voxel surface find each voxel in its class, linear between voxel
+centres. (The circles across thick slices say where edges are cut, not how deep voxels lie; they have no say.) Moved by
+less than a voxel, a centre can change its class only within a cell (2 x 2 x 2 centres) that holds both: only of these
+is anything kept, so that memory goes with the surface and not with the volume. Depths are made block by block.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from segauge.geometry.distances import smallest_edge
 from segauge.geometry.reference.subvoxel import depths
 from segauge.geometry.subvoxel import SubvoxelRule, subvoxel_rule
 
@@ -95,8 +97,7 @@ def _signed_depths(padded: Bools, start: list[int], stop: list[int], rule: Subvo
     low = [max(first - far, 0) for first, far in zip(start, reach, strict=True)]
     region = padded[tuple(slice(a, last + 1 + far) for a, last, far in zip(low, stop, reach, strict=True))]
     block = tuple(slice(s - a, e + 1 - a) for s, e, a in zip(start, stop, low, strict=True))
-    finest = float(np.sqrt((rule.linear * rule.linear).sum(axis=0).min()))
-    deep = np.clip(depths(region, rule)[block], _LEAST_DEPTH * finest, None)
+    deep = np.clip(depths(region, rule)[block], _LEAST_DEPTH * smallest_edge(rule.linear), None)
     return np.where(region[block], deep, -deep)
 
 

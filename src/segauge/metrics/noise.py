@@ -72,8 +72,9 @@ def noise_floor(
 ) -> NoiseFloor:
     """Return how much dice, hd, hd95, assd, masd and nsd of two masks move with the place of the voxel grid.
 
-    Both objects are taken as their sub-voxel surfaces say, and drawn again on `n` grids that are shifted by up to half
-    a voxel along each axis, the same for both; the metrics of each are measured as `surface_metrics` does, with
+    Both objects are given the smooth boundary that a Gaussian neighbourhood of their masks suggests (as the sub-voxel
+    surface within slices), and drawn again on `n` grids that are shifted by up to half a voxel along each axis, the
+    same for both; the metrics of each are measured as `surface_metrics` does, with
     percentiles of both directions together if `hd` is "pooled". The shifts fill the voxel evenly and are always the
     same. Metrics that a moved grid can make infinite (an object that falls between the slices) are infinite here. Takes
     as long as `n` measurements, and a few bytes for every voxel of the box that holds both objects.

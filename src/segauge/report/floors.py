@@ -17,8 +17,8 @@ MEAN_HINT = "The same of two means over these cases, whose grids lie independent
 #: The same for a methods section.
 METHODS = (
     f"The noise floor of a metric is 1.96 times the square root of 2 times its standard deviation over {GRIDS} grids "
-    "shifted by up to half a voxel, both objects being drawn again as their sub-voxel surfaces say; root mean square "
-    "over the cases."
+    "shifted by up to half a voxel, both objects being drawn again with the boundary that a Gaussian neighbourhood of "
+    "their masks suggests; root mean square over the cases."
 )
 #: What the floor of a difference between two models is, and how the figure of differences shows it.
 DIFFERENCE_HINT = (

@@ -28,10 +28,11 @@ def _noise(key: str) -> MetricInfo:
         direction="none",
         bounds=DISTANCE,
         needs="surface",
-        definition=f"Standard deviation of a metric over {GRIDS} places of the voxel grid, both objects being what "
-        "their sub-voxel surfaces say: what the number moves although nothing changed. Two values that differ by less "
-        "than 2.8 times this cannot be told apart. No number where one mask is empty, where an object falls between "
-        "the voxels of some grid, or where another tool's convention is followed.",
+        definition=f"Standard deviation of a metric over {GRIDS} places of the voxel grid, both objects having the "
+        "boundary that a Gaussian neighbourhood of their masks suggests: what the number moves although nothing "
+        "changed. Two values that differ by less than 2.8 times this cannot be told apart. No number where one mask "
+        "is empty, where an object falls between the voxels of some grid, or where another tool's convention is "
+        "followed.",
         function=when_present(value),
     )
 
