@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
-	@echo "make long   what \`make test\` leaves out: the same checks on more data"
+	@echo "make long   what \`make test\` leaves out: the same checks on more data and more examples"
 	@echo "make docs   build the documentation site into build/docs; warnings are errors"
 	@echo "make images make the pictures of README and docs again (needs chromium)"
 	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
@@ -53,6 +53,7 @@ slow: $(VENV)/.installed
 
 long: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS) -m long
+	$(BIN)/python -m pytest -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --fresh-env --quiet docs build/docs

@@ -1,11 +1,18 @@
-"""What all tests share: where the reference data is, and how to skip without it."""
+"""What all tests share: where the reference data is, how to skip without it, and how many examples are tried."""
 
 import os
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 PROJECT = Path(__file__).resolve().parent.parent
+
+# Every run of `make test` tries the same examples, and a busy machine is no failure; `make long` tries many others.
+_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", _patient, max_examples=50, derandomize=True, database=None)
+settings.register_profile("others", _patient, max_examples=500)
+settings.load_profile("same")
 
 
 def shared_folder() -> Path | None:

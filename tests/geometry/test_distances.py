@@ -59,7 +59,7 @@ def random_lattice(rng, ndim):
 
 @needs_kernel
 @pytest.mark.parametrize("surface", BY_CODE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), ndim=st.sampled_from((2, 3)), hide=st.booleans())
 def test_kernel_and_reference_agree_on_noise(surface, seed, ndim, hide):
     rng = np.random.default_rng(seed)
@@ -76,7 +76,7 @@ def test_kernel_and_reference_agree_on_noise(surface, seed, ndim, hide):
 
 
 @needs_kernel
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), ndim=st.sampled_from((2, 3)), surface=st.sampled_from(BY_CODE))
 def test_bands_agree(seed, ndim, surface):
     rng = np.random.default_rng(seed)

@@ -173,7 +173,7 @@ def test_closed_form_agrees_with_brute_force_between_point_clouds(name):
     other=st.floats(0.1, 50),
     offset=st.floats(1e-6, 120),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_balls_of_any_size_and_offset(radius, other, offset):
     side = distance_truth(Ball((0, 0, 0), radius), Ball((offset, 0, 0), other)).from_pred
     low, high = abs(radius - offset), radius + offset
@@ -195,7 +195,7 @@ def test_balls_of_any_size_and_offset(radius, other, offset):
     size=st.tuples(*[st.floats(0.5, 20)] * 3),
     other=st.tuples(*[st.floats(0.5, 20)] * 3),
 )
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_boxes_of_any_size_and_offset(center, size, other):
     pair = (Box((0, 0, 0), size), Box(center, other))
     exact, sampled, step = distance_truth(*pair), sampled_truth(*pair, 4000), 1.5 * tile_edge(*pair, 4000)
