@@ -53,6 +53,7 @@ slow: $(VENV)/.installed
 
 long: $(VENV)/.installed
 	$(BIN)/python -m pytest -n $(JOBS) -m long
+	SEGAUGE_FUZZ_EXAMPLES=1000 $(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
 	$(BIN)/python -m pytest -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
 
 docs: $(VENV)/.installed

@@ -7,7 +7,7 @@ import pytest
 
 from tests.report.examples import HOSTILE, phantom_result, synthetic
 
-#: Pages take a second or two each to open on two busy cores; one look at the page stays in the first stage.
+#: Pages take a second or two each to open on two busy cores.
 pytestmark = pytest.mark.slow
 
 DESKTOP = {"viewport": {"width": 1200, "height": 900}}
@@ -71,6 +71,7 @@ def test_columns_are_sorted_and_rows_are_filtered(plain, visit):
 def test_pages_of_a_table_turn(plain, visit):
     page = visit(plain, **DESKTOP).page
     table = page.locator("[data-table=cases]")
+    assert table.locator("tbody tr").count() == 25
     first = table.locator("tbody th").first.inner_text()
     table.get_by_role("button", name="Next").click()
     assert table.locator("tbody th").first.inner_text() != first

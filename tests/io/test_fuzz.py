@@ -39,7 +39,7 @@ from segauge.io import Limits, read_labels
 from segauge.io.dicom_series import read_series
 
 #: SEGAUGE_FUZZ_EXAMPLES=5000 makes a long run of it.
-EXAMPLES = int(os.environ.get("SEGAUGE_FUZZ_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("SEGAUGE_FUZZ_EXAMPLES", "20"))
 
 LIMITS = Limits(max_voxels=200_000, max_surplus_bytes=10_000, max_header_bytes=20_000)
 
