@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# Stealing work keeps the tests of a file together, so that what they share is made once, and leaves nobody idle.
+PYTEST := $(BIN)/python -m pytest --dist worksteal
 # Where the environment forbids to keep bytecode, every process a test starts would compile all it imports again.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -44,17 +46,17 @@ layers: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 fast: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" --durations=15
+	$(PYTEST) -n $(JOBS) -m "not slow and not long" --durations=15
 
 slow: $(VENV)/.installed
 	# one more than there are cores: much of it waits, for browsers and for processes that are killed
-	$(BIN)/python -m pytest -n $$(( $(JOBS) + 1 )) --dist loadfile -m "slow and not long"
-	SEGAUGE_ENGINE=reference $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
+	$(PYTEST) -n $$(( $(JOBS) + 1 )) -m "slow and not long" --durations=15
+	SEGAUGE_ENGINE=reference $(PYTEST) -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
 
 long: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m long
-	SEGAUGE_FUZZ_EXAMPLES=1000 $(BIN)/python -m pytest -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
-	$(BIN)/python -m pytest -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
+	$(PYTEST) -n $(JOBS) -m long
+	SEGAUGE_FUZZ_EXAMPLES=1000 $(PYTEST) -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
+	$(PYTEST) -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --fresh-env --quiet docs build/docs
