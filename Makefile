@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
-# Stealing work keeps the tests of a file together, so that what they share is made once, and leaves nobody idle.
+# Stealing work mostly keeps the tests of a file together, so that what they share is made once; nobody is idle.
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 # Where the environment forbids to keep bytecode, every process a test starts would compile all it imports again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -48,9 +48,10 @@ layers: $(VENV)/.installed
 fast: $(VENV)/.installed
 	$(PYTEST) -n $(JOBS) -m "not slow and not long" --durations=15
 
+# One worker more than there are cores: much of it waits, for browsers and for processes that are killed. By whole
+# files: what they share (a site, a browser) takes longest. Files of many tests come first, so that none is the tail.
 slow: $(VENV)/.installed
-	# one more than there are cores: much of it waits, for browsers and for processes that are killed
-	$(PYTEST) -n $$(( $(JOBS) + 1 )) -m "slow and not long" --durations=15
+	$(BIN)/python -m pytest --dist loadfile -n $$(( $(JOBS) + 1 )) -m "slow and not long" --durations=15
 	SEGAUGE_ENGINE=reference $(PYTEST) -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
 
 long: $(VENV)/.installed
