@@ -3,6 +3,10 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 JOBS ?= 2
+# Stealing work mostly keeps the tests of a file together, so that what they share is made once; nobody is idle.
+PYTEST := $(BIN)/python -m pytest --dist worksteal
+# Where the environment forbids to keep bytecode, every process a test starts would compile all it imports again.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types layers fast slow long clean docs images bench
@@ -10,7 +14,7 @@ JOBS ?= 2
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
-	@echo "make long   what \`make test\` leaves out: the same checks on more data"
+	@echo "make long   what \`make test\` leaves out: the same checks on more data and more examples"
 	@echo "make docs   build the documentation site into build/docs; warnings are errors"
 	@echo "make images make the pictures of README and docs again (needs chromium)"
 	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
@@ -42,15 +46,18 @@ layers: $(VENV)/.installed
 	$(BIN)/lint-imports
 
 fast: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long" --durations=15
+	$(PYTEST) -n $(JOBS) -m "not slow and not long" --durations=15
 
+# One worker more than there are cores: much of it waits, for browsers and for processes that are killed. By whole
+# files: what they share (a site, a browser) takes longest. Files of many tests come first, so that none is the tail.
 slow: $(VENV)/.installed
-	# one more than there are cores: much of it waits, for browsers and for processes that are killed
-	$(BIN)/python -m pytest -n $$(( $(JOBS) + 1 )) --dist loadfile -m "slow and not long"
-	SEGAUGE_ENGINE=reference $(BIN)/python -m pytest -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
+	$(BIN)/python -m pytest --dist loadfile -n $$(( $(JOBS) + 1 )) -m "slow and not long" --durations=15
+	SEGAUGE_ENGINE=reference $(PYTEST) -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
 
 long: $(VENV)/.installed
-	$(BIN)/python -m pytest -n $(JOBS) -m long
+	$(PYTEST) -n $(JOBS) -m long
+	SEGAUGE_FUZZ_EXAMPLES=1000 $(PYTEST) -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
+	$(PYTEST) -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --fresh-env --quiet docs build/docs

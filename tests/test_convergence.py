@@ -29,7 +29,7 @@ def errors(make_pair, truth_of, half_width, surface, ndim=3, spacings=SPACINGS):
     table = []
     for h in spacings:
         rows = []
-        for seed in range(8):
+        for seed in range(5):
             pair = make_pair(np.random.default_rng(seed), ndim)
             truth = truth_of(*pair)
             (pred, gt), _ = masks(pair, h, half_width, ndim)

@@ -5,6 +5,9 @@ import shutil
 
 import pytest
 
+#: How long anything may take to appear: a busy machine is no failure.
+PATIENCE_MS = 120_000
+
 
 def _executable():
     names = (os.environ.get("SEGAUGE_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
@@ -19,6 +22,7 @@ def browser():
     path = _executable()
     if path is None:
         pytest.skip("browser tests need chromium (or the program that SEGAUGE_CHROMIUM names)")
+    playwright.expect.set_options(timeout=PATIENCE_MS)
     with playwright.sync_playwright() as running:
         started = running.chromium.launch(executable_path=path, args=["--no-sandbox"])
         yield started
@@ -42,6 +46,7 @@ def visit(browser):
 
     def open_file(path, **options):
         context = browser.new_context(offline=True, **options)
+        context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         visited = Visit(context.new_page())
         visited.page.goto(path.as_uri())

@@ -32,11 +32,13 @@ def test_a_telephone_needs_no_sideways_scrolling(path, visit):
 
 
 def test_a_cell_of_the_significance_map_says_its_pair(path, visit):
+    from playwright.sync_api import expect
+
     page = visit(path).page
     cell = page.locator("#significance svg [role=img][aria-label^='good against fair']").first
     cell.scroll_into_view_if_needed()
     cell.hover(force=True)
-    assert page.locator("#tip").inner_text().startswith("good against fair: better, effect size +")
+    expect(page.locator("#tip")).to_contain_text("good against fair: better, effect size +")
 
 
 def test_accessibility_rules_hold(path, visit):

@@ -39,29 +39,32 @@ def test_it_opens_offline_without_a_complaint_and_fits(path, scheme, size, visit
 
 
 def test_figures_unfold_by_key_and_their_cells_answer(path, visit):
+    from playwright.sync_api import expect
+
     page = visit(path, **DESKTOP).page
     folded = page.locator("#maps details", has_text="liver dice")
     svg = folded.locator("svg.figure")
     assert not svg.is_visible()
     folded.locator("summary").focus()
     page.keyboard.press("Enter")
-    assert svg.is_visible()
+    expect(svg).to_be_visible()
     cell = svg.locator("[role=img][aria-label^='alpha against beta']").first
     cell.scroll_into_view_if_needed()
     cell.hover(force=True)
-    tip = page.locator("#tip").inner_text()
-    assert tip.startswith("alpha against beta: better, effect size +")
-    assert "mean difference +" in tip
+    tip = page.locator("#tip")
+    expect(tip).to_contain_text("alpha against beta: better, effect size +")
+    expect(tip).to_contain_text("mean difference +")
 
 
 def test_tables_filter(path, visit):
+    from playwright.sync_api import expect
+
     page = visit(path, **DESKTOP).page
     box = page.locator("#maps input").first
     box.focus()
     page.keyboard.type("spleen")
     rows = page.locator("#maps table tbody tr")
-    page.wait_for_timeout(300)
-    assert rows.count() == 6  # three models, each against two others
+    expect(rows).to_have_count(6)  # three models, each against two others
     assert all("spleen" in text for text in rows.all_inner_texts())
 
 

@@ -3,11 +3,9 @@
 import errno
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -158,44 +156,54 @@ def test_a_raised_error_keeps_what_was_done(tmp_path):
 
 
 SCRIPT = """
-import sys
+import os, signal, sys
 from pathlib import Path
 from segauge import Case, evaluate
-folder = Path(sys.argv[1])
+from segauge.io.journal import Journal
+
+folder, out, cache, nth, share = Path(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4]), float(sys.argv[5])
+add = Journal.add
+
+class Deadly:
+    def __init__(self, file):
+        self.file = file
+    def __getattr__(self, name):
+        return getattr(self.file, name)
+    def write(self, line):
+        self.file.write(line[:round(share * len(line))])
+        self.file.flush()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+def add_or_die(journal, *entry):
+    global nth
+    nth -= 1
+    if nth == 0:
+        journal._file = Deadly(journal._file)
+    add(journal, *entry)
+
+Journal.add = add_or_die
 cases = [Case(p.stem, p, folder / "gt" / p.name) for p in sorted((folder / "pred").glob("*.nii"))]
-evaluate(cases, cache=sys.argv[2] or None, jobs=2).to_json(sys.argv[3])
+evaluate(cases, cache=cache or None, jobs=2).to_json(out)
 """
 
 
 @pytest.mark.slow
-def test_killed_ten_times_at_random_ends_with_the_same_bytes(tmp_path):
-    """300 phantom cases; every kill is a SIGKILL of the parent, at a moment drawn at random."""
-    make_cases(tmp_path, 300)
-    rng = random.Random(3)  # noqa: S311 - moments of kills, not secrets
-    command = [sys.executable, "-c", SCRIPT, str(tmp_path)]
-    subprocess.run([*command, "", str(tmp_path / "whole.json")], check=True)
-    journal = tmp_path / "cache" / "cases.jsonl"
-    kills, done = 0, 0
-    while kills < 10:
-        before = _lines(journal)
-        process = subprocess.Popen([*command, str(tmp_path / "cache"), str(tmp_path / "killed.json")])
-        deadline = time.monotonic() + 60
-        # Wait until this run has begun to write, then a random moment more: kills fall in the middle of the work.
-        while _lines(journal) <= before and process.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.15))
-        assert process.poll() is None, "the run ended before it could be killed"
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        kills += 1
-        assert _lines(journal) > before
-        done = _lines(journal)
-    assert done < 300
-    subprocess.run([*command, str(tmp_path / "cache"), str(tmp_path / "killed.json")], check=True)
+def test_killed_again_and_again_ends_with_the_same_bytes(tmp_path):
+    """Every kill is a SIGKILL of the parent, while its workers work: before, in the middle of or after a line."""
+    make_cases(tmp_path, 40)
+
+    def run(name, cache="", nth=0, share=0.0):
+        words = [tmp_path, tmp_path / name, cache, nth, share]
+        return subprocess.run([sys.executable, "-c", SCRIPT, *map(str, words)], check=False).returncode
+
+    assert run("whole.json") == 0
+    journal, done = tmp_path / "cache" / "cases.jsonl", 0
+    for nth, share in ((1, 0.5), (4, 0.0), (8, 1.0), (2, 0.97), (6, 0.02)):
+        assert run("killed.json", journal.parent, nth, share) == -signal.SIGKILL
+        done += nth - 1 + (share == 1)
+        assert journal.read_bytes().count(b"\n") == done
+    assert not (tmp_path / "killed.json").exists()
+    assert run("killed.json", journal.parent) == 0
     assert (tmp_path / "killed.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     keys = [json.loads(line[9:])["key"] for line in journal.read_bytes().splitlines()]
-    assert len(keys) == len(set(keys)) == 300
-
-
-def _lines(path):
-    return path.read_bytes().count(b"\n") if path.exists() else 0
+    assert len(keys) == len(set(keys)) == 40

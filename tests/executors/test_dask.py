@@ -2,7 +2,7 @@
 
 import os
 import signal
-import time
+import threading
 import warnings
 
 import numpy as np
@@ -14,12 +14,14 @@ from segauge.executors.clusters import run_on_dask
 from tests.evaluation.test_resume import make_cases
 
 distributed = pytest.importorskip("distributed", reason="needs dask.distributed")
+FutureState = distributed.client.FutureState
 
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster():
+    """Two workers, each with a nanny: what a test kills is started again."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with distributed.LocalCluster(
@@ -33,6 +35,7 @@ def test_a_killed_worker_loses_no_case(cluster, tmp_path):
     cases = make_cases(tmp_path, 24)
     expected = evaluate(cases).to_json(tmp_path / "here.json").read_bytes()
     with distributed.Client(cluster.scheduler_address) as client:
+        client.wait_for_workers(2, timeout=120)
         pids = list(client.run(os.getpid).values())
     assert len(set(pids)) == 2
     killed = []
@@ -52,19 +55,21 @@ def test_a_killed_worker_loses_no_case(cluster, tmp_path):
         assert pids[0] not in client.run(os.getpid).values()
 
 
-def test_a_result_that_dies_with_its_worker_before_it_is_fetched_is_made_again(cluster):
+def test_a_result_that_dies_with_its_worker_before_it_is_fetched_is_made_again(cluster, monkeypatch):
     """Three results wait on the workers when both are killed: finished, then lost, then finished again."""
+    lost = threading.Event()
+    lose = FutureState.lose
+    monkeypatch.setattr(FutureState, "lose", lambda state: (lose(state), lost.set()))
     with distributed.Client(cluster.scheduler_address) as client:
+        client.wait_for_workers(2, timeout=120)
         outcomes = run_on_dask(str, range(10), client, None)
         seen = [next(outcomes)]
         waiting = list(client.futures)
-        distributed.wait([distributed.Future(key, client) for key in waiting], timeout=30)
+        distributed.wait([distributed.Future(key, client) for key in waiting], timeout=120)
         pids = client.run(os.getpid).values()
         for pid in pids:
             os.kill(pid, signal.SIGKILL)
-        deadline = time.monotonic() + 30
-        while "lost" not in (statuses := {client.futures[key].status for key in waiting}):
-            assert time.monotonic() < deadline, statuses
+        assert lost.wait(timeout=120)
         seen += outcomes
     assert {outcome.index: outcome.result for outcome in seen} == {i: str(i) for i in range(10)}
 

@@ -6,7 +6,7 @@ from types import ModuleType
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import ndimage
@@ -29,8 +29,6 @@ from segauge.geometry.components import (
 from segauge.geometry.engine import _kernel
 
 BoolArray = npt.NDArray[np.bool_]
-
-patient = settings(deadline=None)  # a busy machine is no failure
 
 needs_kernel = pytest.mark.skipif(_kernel is None, reason="segauge was installed without its compiled kernel")
 
@@ -153,7 +151,6 @@ def test_empty_and_full_masks() -> None:
 
 
 @needs_kernel
-@patient
 @given(masks(), st.integers(1, 3))
 def test_kernel_labels_as_the_reference_and_as_scipy(mask: list[BoolArray], rank: int) -> None:
     kernel, twin = both("label_components", lambda module: packed(module, mask[0]), rank=rank)
@@ -167,7 +164,6 @@ def test_kernel_labels_as_the_reference_and_as_scipy(mask: list[BoolArray], rank
 
 
 @needs_kernel
-@patient
 @given(masks(2), st.integers(1, 3), st.integers(1, 3))
 def test_kernel_tables_and_pairs_are_those_of_the_reference(pair: list[BoolArray], rank: int, other_rank: int) -> None:
     one, other = labelled(pair[0], rank), labelled(pair[1], other_rank)
@@ -181,7 +177,6 @@ def test_kernel_tables_and_pairs_are_those_of_the_reference(pair: list[BoolArray
 
 
 @needs_kernel
-@patient
 @given(masks(2), st.integers(1, 3), st.integers(0, 4))
 def test_kernel_masks_are_those_of_the_reference(pair: list[BoolArray], rank: int, times: int) -> None:
     kernel, twin = both("dilate", lambda module: packed(module, pair[0]), rank=rank, iterations=times)
@@ -197,7 +192,6 @@ def test_kernel_masks_are_those_of_the_reference(pair: list[BoolArray], rank: in
 
 
 @needs_kernel
-@patient
 @given(masks(), st.data())
 def test_kernel_selects_as_the_reference(mask: list[BoolArray], data: st.DataObject) -> None:
     make = labelled(mask[0], 1)
@@ -213,7 +207,6 @@ def test_kernel_selects_as_the_reference(mask: list[BoolArray], data: st.DataObj
 # Invariance.
 
 
-@patient
 @given(masks(2), st.integers(1, 3))
 def test_flips_and_permutations_change_no_component(pair: list[BoolArray], rank: int) -> None:
     def facts(pred: BoolArray, gt: BoolArray) -> tuple[object, ...]:
@@ -227,7 +220,6 @@ def test_flips_and_permutations_change_no_component(pair: list[BoolArray], rank:
     assert facts(*pair) == facts(*turned)
 
 
-@patient
 @given(masks(), st.integers(0, 3))
 def test_dilated_components_are_the_dilations_of_what_they_hold(mask: list[BoolArray], times: int) -> None:
     # What the lesion-wise rules rest on: a component of the dilated mask is the dilation of the voxels in it, so
@@ -240,7 +232,6 @@ def test_dilated_components_are_the_dilations_of_what_they_hold(mask: list[BoolA
         assert np.array_equal(alone.unpack(), select_components(zones, [number]).unpack())
 
 
-@patient
 @given(masks(), st.integers(0, 3))
 def test_cropping_to_the_mask_changes_no_dilated_component(mask: list[BoolArray], times: int) -> None:
     # Also what the lesion-wise rules rest on: they may be applied to masks that are cut to their box.

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.spatial import cKDTree
 
 from segauge.geometry import reference
 from segauge.geometry.distances import voxel_steps
@@ -41,7 +42,8 @@ def distances(module, pred, gt, linear, surface, *, ignore=None, threads=1):
 
 def random_pair(rng, ndim):
     shape = rng.integers(1, 12, ndim)
-    if rng.random() < 0.25:
+    if rng.random() < 0.25:  # a row of several words of bits; a thin one, for the reference tries every pair of cells
+        shape = rng.integers(1, 5, ndim)
         shape[rng.integers(ndim)] = rng.integers(20, 140)
     pair = [rng.random(shape) < rng.choice([0.02, 0.1, 0.5, 0.9]) for _ in range(2)]
     for mask in pair:
@@ -57,7 +59,7 @@ def random_lattice(rng, ndim):
 
 @needs_kernel
 @pytest.mark.parametrize("surface", BY_CODE)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**32), ndim=st.sampled_from((2, 3)), hide=st.booleans())
 def test_kernel_and_reference_agree_on_noise(surface, seed, ndim, hide):
     rng = np.random.default_rng(seed)
@@ -74,7 +76,7 @@ def test_kernel_and_reference_agree_on_noise(surface, seed, ndim, hide):
 
 
 @needs_kernel
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=st.integers(0, 2**32), ndim=st.sampled_from((2, 3)), surface=st.sampled_from(BY_CODE))
 def test_bands_agree(seed, ndim, surface):
     rng = np.random.default_rng(seed)
@@ -90,7 +92,7 @@ def test_bands_agree(seed, ndim, surface):
 
 
 @pytest.mark.parametrize("surface", BY_CODE)
-@pytest.mark.parametrize("ndim", [2, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("ndim", [2, 3])
 def test_reference_agrees_with_brute_force(surface, ndim):
     """Against a dense sampling of every piece: never nearer than the exact distance, and hardly ever further."""
     rng = np.random.default_rng(7)
@@ -103,7 +105,7 @@ def test_reference_agrees_with_brute_force(surface, ndim):
     inside = targets.is_rectangle[:, None] | (s + t <= 1 + 1e-12)
     dense = (targets.corner[:, None] + s[:, None] * targets.u[:, None] + t[:, None] * targets.v[:, None])[inside]
     exact = distances_to(points, targets)
-    sampled = np.array([np.linalg.norm(dense - point, axis=1).min() for point in points])
+    sampled, _ = cKDTree(dense).query(points)
     assert np.all(exact <= sampled + 1e-12)
     step = max(np.linalg.norm(side, axis=1).max() for side in (targets.u, targets.v)) / 40
     assert np.all(sampled - exact <= step)  # no point of a piece is further than a step from a dense sample
@@ -113,7 +115,7 @@ def test_reference_agrees_with_brute_force(surface, ndim):
 @pytest.mark.parametrize("surface", BY_CODE)
 def test_any_number_of_threads_gives_the_same_bits(surface):
     rng = np.random.default_rng(3)
-    pred, gt = (rng.random((40, 50, 60)) < 0.3 for _ in range(2))
+    pred, gt = (rng.random((24, 40, 50)) < 0.3 for _ in range(2))
     one = distances(kernel, pred, gt, np.diag([1.0, 0.7, 2.5]), surface, threads=1)
     for threads in (2, 3, 7):
         several = distances(kernel, pred, gt, np.diag([1.0, 0.7, 2.5]), surface, threads=threads)
@@ -274,7 +276,7 @@ def test_kernel_and_reference_agree_on_real_readers(shared):
 def test_memory_of_another_lattice_changes_no_bit():
     """The kernel hands the memory of known distances from one lattice to the next: nothing of the last may stay."""
     rng = np.random.default_rng(11)
-    pred, gt = (rng.random((9, 10, 11)) < 0.4 for _ in range(2))
+    pred, gt = (rng.random((7, 8, 9)) < 0.4 for _ in range(2))
     lattices = [np.diag(edges) for edges in ((1.0, 0.8, 2.5), (0.7, 1.9, 0.6), (3.0, 1.1, 0.9))]
     first = [distances(kernel, pred, gt, linear, "marching-cubes") for linear in lattices]
     again = [distances(kernel, pred, gt, linear, "marching-cubes") for linear in reversed(lattices)][::-1]

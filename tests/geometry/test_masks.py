@@ -40,7 +40,7 @@ def label_arrays(draw):
 
 
 @needs_kernel
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80)
 @given(label_arrays(), st.integers(0, 2**32), st.sampled_from(DTYPES), st.integers(1, 3))
 def test_pair_tables_agree(pred, seed, dtype, threads):
     gt = np.random.default_rng(seed).integers(0, 4, pred.shape).astype(dtype)
@@ -49,7 +49,7 @@ def test_pair_tables_agree(pred, seed, dtype, threads):
 
 
 @needs_kernel
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80)
 @given(
     label_arrays(), st.lists(st.integers(-3, 5), min_size=1, max_size=12, unique=True), st.randoms(), st.integers(1, 2)
 )

@@ -39,7 +39,7 @@ from segauge.io import Limits, read_labels
 from segauge.io.dicom_series import read_series
 
 #: SEGAUGE_FUZZ_EXAMPLES=5000 makes a long run of it.
-EXAMPLES = int(os.environ.get("SEGAUGE_FUZZ_EXAMPLES", "30"))
+EXAMPLES = int(os.environ.get("SEGAUGE_FUZZ_EXAMPLES", "20"))
 
 LIMITS = Limits(max_voxels=200_000, max_surplus_bytes=10_000, max_header_bytes=20_000)
 
@@ -175,7 +175,7 @@ def test_damaged_files_give_our_errors_only(name, tmp_path):
     path.write_bytes(seed)
     read_labels(path, reference=GRID, limits=LIMITS)  # the seed itself is valid; also loads what is imported late
 
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(st.lists(mutation, min_size=1, max_size=4))
     def run(mutations):
         path.write_bytes(mutated(seed, mutations) or b"\0")
@@ -194,7 +194,7 @@ def test_damaged_series_give_our_errors_only(tmp_path, kind):
     victim = folder / "slice02.dcm"
     seed = victim.read_bytes()
 
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(st.lists(mutation, min_size=1, max_size=4))
     def run(mutations):
         victim.write_bytes(mutated(seed, mutations) or b"\0")
@@ -204,7 +204,7 @@ def test_damaged_series_give_our_errors_only(tmp_path, kind):
     run()
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
 @given(data=st.binary(min_size=1, max_size=2000), prefix=st.sampled_from(
     [b"", b"\x1f\x8b\x08\0", b"NRRD0004\n", b"\x93NUMPY\x01\0", b"PK\x03\x04", b"\0" * 128 + b"DICM", b"\x5c\x01\0\0",
      b"\x1c\x02\0\0", b"ObjectType = Image\n", b"\x08\0\x05\0\0\0\0\0"]))  # fmt: skip
@@ -225,7 +225,7 @@ def test_other_errors_are_not_swallowed():
 
 
 def test_whatever_is_written_comes_back(tmp_path):
-    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
     @given(st.integers(1, 40), st.integers(1, 40), st.integers(1, 4), st.integers(0, 2**32 - 1))
     def run(width, height, depth, seed):
         array = np.random.default_rng(seed).integers(0, 3, (width, height, depth), dtype=np.int16)

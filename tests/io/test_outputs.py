@@ -28,7 +28,7 @@ def test_a_pipe_stays_a_pipe(tmp_path):
     reader = threading.Thread(target=lambda: read.append(pipe.read_text()))
     reader.start()
     write_whole(pipe, "content")
-    reader.join(timeout=10)
+    reader.join(timeout=120)
     assert read == ["content"]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 

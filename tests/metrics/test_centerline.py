@@ -4,7 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -93,7 +93,6 @@ def test_swapping_the_masks_swaps_precision_and_sensitivity():
     assert 0 < one.cldice < 1
 
 
-@settings(deadline=None)
 @given(
     hnp.arrays(
         np.bool_, st.tuples(st.just(2), st.integers(1, 7), st.integers(1, 7), st.integers(1, 7)), elements=st.booleans()

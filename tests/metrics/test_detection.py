@@ -6,7 +6,7 @@ from dataclasses import FrozenInstanceError
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 from scipy.optimize import linear_sum_assignment
@@ -17,8 +17,6 @@ from segauge.metrics.detection import DetectionScores, SizeBin, detect_lesions, 
 from segauge.metrics.matching import DetectionRules
 
 BoolArray = npt.NDArray[np.bool_]
-
-patient = settings(deadline=None)  # a busy machine is no failure
 
 
 def row(text: str) -> BoolArray:
@@ -138,7 +136,6 @@ def test_arrays_without_voxels(shape: tuple[int, ...]) -> None:
     assert detection_scores(np.zeros(shape), np.zeros(shape)) == DetectionScores(0, 0, 0)
 
 
-@patient
 @given(mask_pairs() | chains(), st.sampled_from([0.05, 0.1, 0.25, 0.5, 1.0]), st.integers(1, 3))
 def test_greedy_is_what_its_definition_says(pair: tuple[BoolArray, BoolArray], threshold: float, rank: int) -> None:
     scores = detection_scores(*pair, threshold, rank)
@@ -186,7 +183,6 @@ def test_optimal_gives_up_the_best_pair_for_a_better_sum() -> None:
     assert optimal.sq == pytest.approx((6 / 17 + 3 / 10) / 2, rel=1e-15)
 
 
-@patient
 @given(mask_pairs() | chains(), st.sampled_from([0.05, 0.1, 0.25]), st.sampled_from(["iou", "overlap"]))
 def test_optimal_sum_is_that_of_the_hungarian_method(
     pair: tuple[BoolArray, BoolArray], threshold: float, match: str
@@ -245,7 +241,6 @@ def test_pieces_of_a_lesion_not_found_are_false_positives() -> None:
     assert detection_scores(pred, gt, match="centroid", assign="many-to-one") == DetectionScores(1, 0, 0)
 
 
-@patient
 @given(mask_pairs() | chains() | chains() | chains())
 def test_many_to_one_by_overlap_finds_every_touched_lesion_at_most(pair: tuple[BoolArray, BoolArray]) -> None:
     table = dense_ious(*pair, 1)
@@ -332,7 +327,6 @@ def test_lesions_say_where_and_how_large_they_are() -> None:
 # Panoptic quality.
 
 
-@patient
 @given(
     mask_pairs() | chains() | chains(),
     st.sampled_from(["greedy", "optimal", "many-to-one"]),
@@ -347,7 +341,6 @@ def test_panoptic_quality_is_the_product(pair: tuple[BoolArray, BoolArray], assi
     assert len(ious) == scores.tp
 
 
-@patient
 @given(
     mask_pairs() | chains(),
     st.sampled_from(["greedy", "optimal", "many-to-one"]),

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 
@@ -22,8 +22,6 @@ from segauge.metrics.lesions import (
 )
 
 BoolArray = npt.NDArray[np.bool_]
-
-patient = settings(deadline=None)  # a busy machine is no failure
 
 
 def volume(*boxes: tuple[slice, slice, slice]) -> BoolArray:
@@ -148,7 +146,6 @@ def literal_lesionwise(pred: BoolArray, gt: BoolArray, rules: LesionwiseRules) -
     return tp, fp, fn, dice / (tp + fn + fp) if tp + fn + fp else 1.0
 
 
-@patient
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["gli", "met"]), st.sampled_from([0.002, 0.01, 0.05]))
 def test_the_rules_word_by_word(seed: int, task: str, density: float) -> None:
     rng = np.random.default_rng(seed)
@@ -162,7 +159,6 @@ def test_the_rules_word_by_word(seed: int, task: str, density: float) -> None:
     assert all((lesion.hd95_mm is None) == (not lesion.pred_components or not lesion.kept) for lesion in ours.lesions)
 
 
-@patient
 @given(st.integers(0, 2**32 - 1))
 def test_masks_cut_to_their_box_give_the_same(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -199,7 +195,6 @@ def test_false_volumes_of_empty_masks() -> None:
     assert false_volumes(volume(), volume(CUBE), 1.0) == FalseVolumes(0.0, 0.216, 0, 1)
 
 
-@patient
 @given(st.integers(0, 2**32 - 1))
 def test_exchanging_the_masks_exchanges_the_volumes(seed: int) -> None:
     rng = np.random.default_rng(seed)

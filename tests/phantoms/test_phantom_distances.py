@@ -1,6 +1,7 @@
 """Closed-form distances against hand calculation, against sampling, and against brute force between point clouds."""
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -72,23 +73,34 @@ PAIRS = {
 }
 
 
-@pytest.fixture(params=PAIRS, ids=lambda name: name.replace(" ", "-"))
-def pair(request):
-    return PAIRS[request.param]
+@dataclass(frozen=True)
+class Measured:
+    """A pair with its truth, in closed form and sampled: worked out once for all tests."""
+
+    pair: tuple
+    exact: DistanceTruth
+    sampled: DistanceTruth
+    tile_mm: float
+
+
+@pytest.fixture(scope="module", params=PAIRS, ids=lambda name: name.replace(" ", "-"))
+def measured(request):
+    pair, n = PAIRS[request.param], 20_000
+    return Measured(pair, distance_truth(*pair), sampled_truth(*pair, n), tile_edge(*pair, n))
 
 
 def tile_edge(pred, gt, n: int) -> float:
     return max(solid.surface_area_mm2 / n for solid in (pred, gt)) ** (1 / (pred.ndim - 1))
 
 
-def test_closed_form_agrees_with_sampling(pair):
-    n = 20_000
-    exact, sampled, step = distance_truth(*pair), sampled_truth(*pair, n), tile_edge(*pair, n)
+def test_closed_form_agrees_with_sampling(measured):
+    exact, sampled, step = measured.exact, measured.sampled, measured.tile_mm
     # Every surface point has a sample within about one tile edge, and distances change no faster than places.
     assert exact.hd() == pytest.approx(sampled.hd(), abs=1.5 * step)
     assert sampled.hd() <= exact.hd() + 1e-9
-    for percentage in (5, 30, 50, 80, 95, 99):
+    for percentage in (5, 50, 95):
         assert exact.hd_percentile(percentage) == pytest.approx(sampled.hd_percentile(percentage), abs=step)
+    for percentage in (30, 95):
         one, two = (truth.hd_percentile(percentage, pooled=True) for truth in (exact, sampled))
         assert one == pytest.approx(two, abs=step)
     # Midpoint rules: the error of a mean falls like the square of the tile edge (0.3 mm at most here).
@@ -97,9 +109,8 @@ def test_closed_form_agrees_with_sampling(pair):
     assert exact.from_pred.area_mm2 == pytest.approx(sampled.from_pred.area_mm2, rel=1e-4)
 
 
-def test_cumulative_shares_agree_with_sampling(pair):
-    n = 20_000
-    exact, sampled, step = distance_truth(*pair), sampled_truth(*pair, n), tile_edge(*pair, n)
+def test_cumulative_shares_agree_with_sampling(measured):
+    exact, sampled, step = measured.exact, measured.sampled, measured.tile_mm
     for one, two in ((exact.from_pred, sampled.from_pred), (exact.from_gt, sampled.from_gt)):
         distances = np.linspace(0, one.maximum_mm, 60)
         shares = two.share_within(distances)
@@ -108,22 +119,32 @@ def test_cumulative_shares_agree_with_sampling(pair):
         assert np.all(shares >= one.share_within(distances - step) - 1e-3)
 
 
-def test_distribution_is_consistent(pair):
-    truth = distance_truth(*pair)
-    for side in (truth.from_pred, truth.from_gt):
-        shares = side.share_within(np.linspace(-1, side.maximum_mm, 2000))
+def test_distribution_is_consistent(measured):
+    for side in (measured.exact.from_pred, measured.exact.from_gt):
+        distances = np.linspace(0, side.maximum_mm, 2001)
+        shares = side.share_within(distances)
+        beyond = 1 - shares
         assert np.all(np.diff(shares) >= -1e-12)
-        assert shares[0] == 0.0
+        assert side.share_within(-1) == 0.0
         assert shares[-1] == 1.0
+        # The mean is the integral of what is further away. The trapezoidal rule of a falling function is off by half
+        # a step times its fall, which is 1 at most.
+        integral = side.maximum_mm * np.mean((beyond[1:] + beyond[:-1]) / 2)
+        assert side.mean_mm == pytest.approx(integral, abs=side.maximum_mm / 4000 + 1e-12)
+
+
+def test_a_percentile_is_the_smallest_distance_that_holds_its_share(measured):
+    for side in (measured.exact.from_pred, measured.exact.from_gt):
         assert side.percentile_mm(100) == side.maximum_mm
-        quantiles = np.array([side.percentile_mm(p) for p in np.arange(2.5, 100, 5)])
-        assert np.all(np.diff(quantiles) >= 0)
-        # The mean is the mean of the quantiles: midpoint rule of 20 steps over a function that rises by `maximum`.
-        assert side.mean_mm == pytest.approx(quantiles.mean(), abs=0.02 * side.maximum_mm)
+        for percentage in (2.5, 60, 97.5):
+            found = side.percentile_mm(percentage)
+            # Shares are right to rounding (a few sums of parts of the area).
+            assert side.share_within(found) >= percentage / 100 - 1e-9
+            assert found == 0 or side.share_within(found - 1e-6 * side.maximum_mm) < percentage / 100
 
 
-def test_swapping_changes_no_metric(pair):
-    there, back = distance_truth(*pair), distance_truth(*reversed(pair))
+def test_swapping_changes_no_metric(measured):
+    there, back = measured.exact, distance_truth(*reversed(measured.pair))
     for metric in (DistanceTruth.hd, DistanceTruth.assd, DistanceTruth.masd):
         assert metric(there) == pytest.approx(metric(back), rel=1e-12, abs=1e-12)
     assert there.hd_percentile(95) == pytest.approx(back.hd_percentile(95), rel=1e-9)
@@ -152,7 +173,7 @@ def test_closed_form_agrees_with_brute_force_between_point_clouds(name):
     other=st.floats(0.1, 50),
     offset=st.floats(1e-6, 120),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 def test_balls_of_any_size_and_offset(radius, other, offset):
     side = distance_truth(Ball((0, 0, 0), radius), Ball((offset, 0, 0), other)).from_pred
     low, high = abs(radius - offset), radius + offset
@@ -174,7 +195,7 @@ def test_balls_of_any_size_and_offset(radius, other, offset):
     size=st.tuples(*[st.floats(0.5, 20)] * 3),
     other=st.tuples(*[st.floats(0.5, 20)] * 3),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30)
 def test_boxes_of_any_size_and_offset(center, size, other):
     pair = (Box((0, 0, 0), size), Box(center, other))
     exact, sampled, step = distance_truth(*pair), sampled_truth(*pair, 4000), 1.5 * tile_edge(*pair, 4000)
@@ -265,8 +286,8 @@ def test_round_ellipsoids_are_balls():
     ],
 )
 def test_sampled_truth_converges(pred, gt):
-    coarse, fine, finest = (sampled_truth(pred, gt, n) for n in (2_000, 8_000, 64_000))
-    step = tile_edge(pred, gt, 2_000)
+    coarse, fine, finest = (sampled_truth(pred, gt, n) for n in (1_000, 4_000, 32_000))
+    step = tile_edge(pred, gt, 1_000)
     for truth, bound in ((coarse, step), (fine, step / 2)):
         # The finest stands for the truth: its own error is less than a third of the bound.
         assert truth.hd() == pytest.approx(finest.hd(), abs=1.5 * bound)

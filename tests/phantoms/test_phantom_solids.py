@@ -95,7 +95,7 @@ def test_bounds_are_tight(solid):
 def test_distance_is_that_to_the_nearest_surface_point(solid):
     low, high = solid.bounds_mm()
     points = np.random.default_rng(1).uniform(low - 4, high + 4, (2000, solid.ndim))
-    n = 100_000 if solid.ndim == 3 else 20_000
+    n = 40_000 if solid.ndim == 3 else 10_000
     nearest_sample, _ = cKDTree(solid.surface_samples(n).points).query(points)
     excess = nearest_sample - solid.distance(points)
     # No sample is nearer than the surface; the nearest one is at most about two tile edges further.
@@ -229,16 +229,14 @@ def test_points_on_a_line_are_a_straight_tube():
     assert same.signed_distance(points) == pytest.approx(straight.signed_distance(points), abs=1e-12)
 
 
-@pytest.mark.parametrize(
-    "point", [(0, 0, 0), (1, 0, 0), (0, 1, 0), (5, 0, 0), (0, 0, 1.5), (1e-9, 0, 0), (0, 1e-300, 0)]
-)
-def test_ellipsoid_distance_on_its_symmetry_planes(point):
+def test_ellipsoid_distance_on_its_symmetry_planes():
     solid = Ellipsoid((0, 0, 0), (6, 4, 2))
     samples = solid.surface_samples(400_000).points
-    brute = np.linalg.norm(samples - point, axis=1).min()
-    # The nearest of samples that are about 0.02 mm apart, as for every solid above.
-    assert solid.distance(point) == pytest.approx(brute, abs=0.02)
-    assert solid.distance(point) <= brute + 1e-12
+    for point in ((0, 0, 0), (1, 0, 0), (0, 1, 0), (5, 0, 0), (0, 0, 1.5), (1e-9, 0, 0), (0, 1e-300, 0)):
+        brute = np.linalg.norm(samples - point, axis=1).min()
+        # The nearest of samples that are about 0.02 mm apart, as for every solid above.
+        assert solid.distance(point) == pytest.approx(brute, abs=0.02), point
+        assert solid.distance(point) <= brute + 1e-12, point
 
 
 def test_ellipsoid_distance_far_outside_and_on_the_axes():

@@ -127,7 +127,7 @@ def test_the_policy_lets_nothing_run_but_our_script(text):
 def test_hostile_names_are_shown_and_do_nothing():
     from dataclasses import replace
 
-    found = synthetic(len(HOSTILE), HOSTILE[:6], cases=HOSTILE, curve=False)
+    found = synthetic(len(HOSTILE), HOSTILE[:3], cases=HOSTILE, curve=False)
     metadata = {case: {HOSTILE[0]: HOSTILE[i % 3], "sex": HOSTILE[1]} for i, case in enumerate(HOSTILE)}
     found = replace(found, metadata=metadata, notes={HOSTILE[1]: (HOSTILE[0],)}, warnings=HOSTILE)
     text = report_text(found, title=HOSTILE[0])

@@ -91,28 +91,32 @@ def dicom_rows():
     return [row for row in table_rows("dicom/expected_dicom.csv") if row["number"] not in ("", "0")]
 
 
-def marks_of(row):
-    """Mark the large series long, but for one of its regions."""
-    return pytest.mark.long if row["item"] == "rtstruct_lung1_001" and row["number"] != "2" else ()
+def marks_of(item, *, large_too=False):
+    """Mark what is of the large series long: everything it shows, others show on less."""
+    return pytest.mark.long if item == "rtstruct_lung1_001" and not large_too else ()
 
 
-def self_pairs():
-    return [
-        pytest.param(row, id=f"{row['item']}-{row['file']}-{row['number']}", marks=marks_of(row))
-        for row in dicom_rows()
-    ]
+def files_with_rows():
+    files = defaultdict(list)
+    for row in dicom_rows():
+        files[row["item"], row["file"]].append(row)
+    return [pytest.param(*key, rows, id="-".join(key), marks=marks_of(key[0])) for key, rows in files.items()]
 
 
-@pytest.mark.parametrize("row", self_pairs())
-def test_dicom_objects_have_their_voxels(shared, row):
-    """The file against itself, one segment or region by its name."""
-    path = shared / "data" / "dicom" / row["item"] / row["file"]
+@pytest.mark.parametrize(("item", "file", "rows"), files_with_rows())
+def test_dicom_objects_have_their_voxels(shared, item, file, rows):
+    """The file against itself, every segment or region by its name."""
+    path = shared / "data" / "dicom" / item / file
     # The table counts every fraction above zero; 1e-6 is below one part of any stored maximum.
-    threshold = 1e-6 if "FRACTIONAL" in row["geometry_types"] else None
-    result = evaluate([Case("a", path, path)], structures=[row["label"]], metrics=METRICS, threshold=threshold)
+    threshold = 1e-6 if "FRACTIONAL" in rows[0]["geometry_types"] else None
+    names = [row["label"] for row in rows]
+    result = evaluate([Case("a", path, path)], structures=names, metrics=METRICS, threshold=threshold)
     assert not result.failures, result.failures
-    assert result.rows[0]["dice"] == 1.0
-    assert result.rows[0]["gt_volume"] == pytest.approx(int(row["n_voxels"]) * voxel_ml(path), rel=ROUNDING)
+    found = {row["structure"]: (row["dice"], row["gt_volume"]) for row in result.rows}
+    millilitres = voxel_ml(path)
+    assert found == {
+        row["label"]: (1.0, pytest.approx(int(row["n_voxels"]) * millilitres, rel=ROUNDING)) for row in rows
+    }
 
 
 def test_a_segment_that_is_the_background_is_what_no_segment_holds(shared):
@@ -135,8 +139,9 @@ def dicom_masks():
         stem = row["file"].removesuffix(".dcm")
         for name in (f"expected_roi-{row['number']}", f"{stem}__expected_segment-{row['number']}"):
             if (place / f"{name}.nii.gz").is_file():
+                marks = marks_of(row["item"], large_too=row["number"] == "2")
                 found.append(
-                    pytest.param(row, f"{name}.nii.gz", id=f"{row['item']}-{stem}-{row['number']}", marks=marks_of(row))
+                    pytest.param(row, f"{name}.nii.gz", id=f"{row['item']}-{stem}-{row['number']}", marks=marks)
                 )
     return found
 

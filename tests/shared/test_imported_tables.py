@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from segauge.io.tables import Repairs, read_scores
+from segauge.io.tables import read_scores
 from segauge.scores import Status
 from segauge.stats import rank, score_matrix, summarise
 from segauge.stats.schemes import SCHEMES
@@ -13,10 +13,9 @@ from segauge.stats.schemes import SCHEMES
 pytestmark = pytest.mark.shared
 
 
-@pytest.fixture(scope="module")
-def touchstone(shared):
-    folder = shared / "data" / "touchstone" / "totalsegmentator_results"
-    return read_scores(folder, repairs=Repairs(cases="keep")).tables
+@pytest.fixture
+def touchstone(touchstone_tables):
+    return touchstone_tables
 
 
 def test_touchstone_means_are_the_published_ones(touchstone):

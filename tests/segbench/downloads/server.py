@@ -91,7 +91,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if told.stalls:
             told.stalls -= 1
             self._write(body[: len(body) // 2])
-            time.sleep(1.0)
+            time.sleep(5.0)  # longer than any test waits
         else:
             self._write(body[:cut] if cut else body)
         self.close_connection = True

@@ -18,7 +18,7 @@ MD5 = "md5:" + hashlib.md5(CONTENT).hexdigest()  # noqa: S324 - what some archiv
 
 def fetched(behaviour, folder, **options):
     with serving(behaviour) as url:
-        return fetch(url, folder / "case" / "file.bin", **{"pause_s": 0.01, "stall_timeout_s": 0.2, **options})
+        return fetch(url, folder / "case" / "file.bin", **{"pause_s": 0.01, "stall_timeout_s": 30.0, **options})
 
 
 def nothing_but(folder, *names):
@@ -86,12 +86,12 @@ def test_a_beginning_longer_than_the_file_is_thrown_away(tmp_path):
 
 
 def test_a_standstill_is_noticed_and_overcome(tmp_path):
-    assert fetched(Behaviour(CONTENT, stalls=1), tmp_path).read_bytes() == CONTENT
+    assert fetched(Behaviour(CONTENT, stalls=1), tmp_path, stall_timeout_s=0.2).read_bytes() == CONTENT
 
 
 def test_a_standstill_for_ever_fails_with_what_to_do(tmp_path):
     with pytest.raises(DownloadFailed, match=r"nothing came for 0\.2 s, 2 times.*Or fetch .* by other means"):
-        fetched(Behaviour(CONTENT, stalls=2, ranges=False), tmp_path, attempts=2)
+        fetched(Behaviour(CONTENT, stalls=2, ranges=False), tmp_path, attempts=2, stall_timeout_s=0.2)
     assert not (tmp_path / "case" / "file.bin").exists()
 
 
@@ -168,7 +168,7 @@ def test_two_at_once_fetch_it_once(tmp_path):
     found = []
     with serving(behaviour) as url:
         threads = [
-            threading.Thread(target=lambda: found.append(fetch(url, tmp_path / "f", pause_s=0.01, stall_timeout_s=0.2)))
+            threading.Thread(target=lambda: found.append(fetch(url, tmp_path / "f", pause_s=0.01, stall_timeout_s=1.0)))
             for _ in range(2)
         ]
         for thread in threads:

@@ -13,7 +13,7 @@ from segbench.cli import main
 from segbench.datasets.phantom_scans import PhantomPatient, scan
 from segbench.overlap import compare_fingerprints, find_overlap, fingerprint, images_of
 
-N = 5
+N = 4
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_copy_is_found(images, prints, change):
-    for image, known in zip(images[:3], prints[:3], strict=True):
+    for image, known in zip(images[:2], prints[:2], strict=True):
         likeness = compare_fingerprints(known, fingerprint(CHANGES[change](image)))
         assert likeness.is_duplicate, (change, likeness)
         assert np.linalg.norm(likeness.offset_mm) < 2.0  # where it was, up to half a voxel of the common grid

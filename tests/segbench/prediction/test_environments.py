@@ -40,33 +40,41 @@ def index(tmp_path, monkeypatch):
     return tmp_path / "index"
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("index")
-def test_an_environment_is_made_once_and_described(tmp_path):
-    said = []
-    made = make_environment(["toynet==1.0"], tmp_path / "environments", say=said.append)
-    assert made.packages == ("toynet==1.0",)
-    assert said == ["making an environment with toynet==1.0"]
-    found = subprocess.run([made.python, "-c", "import toynet; print(toynet.VERSION)"], capture_output=True, text=True)
-    assert found.stdout == "1.0\n"
-    assert make_environment(["toynet==1.0"], tmp_path / "environments", say=said.append) == made
-    assert len(said) == 1
-    assert made.packages_hash == make_environment(["toynet==1.0"], tmp_path / "elsewhere").packages_hash
-
-
-@pytest.mark.usefixtures("index")
-def test_an_environment_that_was_not_finished_is_made_again(tmp_path):
-    folder = tmp_path / "environments" / environment_key(["toynet==1.0"])
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """The folder of an environment with toynet, made where another one was begun and not finished."""
+    root = tmp_path_factory.mktemp("finished")
+    folder = root / "environments" / environment_key(["toynet==1.0"])
     (folder / "bin").mkdir(parents=True)
     (folder / "bin" / "rubbish").write_text("")
-    made = make_environment(["toynet==1.0"], tmp_path / "environments")
-    assert made.python.exists()
+    wheel(root / "index")
+    said = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PIP_NO_INDEX", "1")
+        patch.setenv("PIP_FIND_LINKS", str(root / "index"))
+        make_environment(["toynet==1.0"], root / "environments", say=said.append)
+    assert said == ["making an environment with toynet==1.0"]
+    return root / "environments"
+
+
+def test_an_environment_is_made_once_and_described(finished):
+    said = []
+    made = make_environment(["toynet==1.0"], finished, say=said.append)
+    assert said == []
+    assert made.packages == ("toynet==1.0",)
+    found = subprocess.run([made.python, "-c", "import toynet; print(toynet.VERSION)"], capture_output=True, text=True)
+    assert found.stdout == "1.0\n"
+
+
+def test_an_environment_that_was_not_finished_is_made_again(finished):
+    folder = finished / environment_key(["toynet==1.0"])
+    assert make_environment(["toynet==1.0"], finished).python.is_relative_to(folder)
     assert not (folder / "bin" / "rubbish").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("index")
-def test_two_at_once_make_it_once(tmp_path):
+def test_two_at_once_make_it_once_and_as_it_is_elsewhere(tmp_path, finished):
     said, made = [], []
     threads = [
         threading.Thread(
@@ -80,6 +88,7 @@ def test_two_at_once_make_it_once(tmp_path):
         thread.join()
     assert made[0] == made[1]
     assert len(said) == 1
+    assert made[0].packages_hash == make_environment(["toynet==1.0"], finished).packages_hash
 
 
 @pytest.mark.slow
@@ -105,13 +114,14 @@ def test_requirements_and_python_decide_the_place():
     assert len({environment_key(["a==1"]), environment_key(["a==2"]), environment_key(["a==1", "b==1"])}) == 3
 
 
-@pytest.mark.usefixtures("index")
-def test_a_model_runs_in_its_environment(tmp_path):
+def test_a_model_runs_in_its_environment_which_benchmarks_can_share(tmp_path, monkeypatch, finished):
+    monkeypatch.setenv("SEGBENCH_ENVIRONMENTS", str(finished))
     program = "import toynet, shutil, sys; shutil.copyfile(*sys.argv[1:3])"
     model = toy(program, requirements=["toynet==1.0"], command=f"{{python}} -c '{program}' {{image}} {{output}}")
     found = predict([model], cases(tmp_path / "data", 1), PredictionSettings(tmp_path / "cache", device="cpu"))
     assert found.predictions[0].failure == ""
     assert found.environments["toy"]["packages"] == ["toynet==1.0"]
+    assert not (tmp_path / "cache" / "environments").exists()
     with pytest.raises(ImportError):
         __import__("toynet")
 
@@ -125,15 +135,6 @@ def test_an_environment_that_cannot_be_made_fails_its_model_only(tmp_path):
     assert "No matching distribution found for no-such-package" in found.predictions[0].failure
     assert list((tmp_path / "cache" / "environments").glob("*.log"))
     assert str(tmp_path) not in found.predictions[0].failure
-
-
-@pytest.mark.usefixtures("index")
-def test_benchmarks_can_share_environments(tmp_path, monkeypatch):
-    monkeypatch.setenv("SEGBENCH_ENVIRONMENTS", str(tmp_path / "shared"))
-    model = toy("pass", requirements=["no-such-package==1.0"])
-    predict([model], cases(tmp_path / "data", 1), PredictionSettings(tmp_path / "cache", device="cpu"))
-    assert list((tmp_path / "shared").glob("*.log"))
-    assert not (tmp_path / "cache" / "environments").exists()
 
 
 def test_the_harness_imports_no_framework():

@@ -14,9 +14,19 @@ def python(program, *arguments):
     return [sys.executable, "-c", program, *arguments]
 
 
+def stopped_after_it_spoke(program, log):
+    """Run a program out of its time; where it was stopped before it said anything (a busy machine), give it more."""
+    for seconds in (0.7, 4, 30):
+        ended = run_command(python(program), log, timeout_s=seconds)
+        assert ended.failure.startswith(f"took longer than {seconds:g} s")
+        if ":" in ended.failure:
+            break
+    return ended.failure.partition(": ")[2]
+
+
 def is_gone(pid):
-    """Say whether a process ends within some seconds, or is just waiting to be collected."""
-    end = time.monotonic() + 20
+    """Say whether a process ends within a minute, or is just waiting to be collected."""
+    end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
@@ -58,29 +68,27 @@ def test_no_shell_reads_the_arguments(tmp_path):
 def test_the_whole_family_is_ended_when_the_time_is_over(tmp_path):
     program = (
         "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
         "print(child.pid, flush=True)\n"
-        "time.sleep(60)"
+        "time.sleep(600)"
     )
     start = time.monotonic()
-    ended = run_command(python(program), tmp_path / "x.log", timeout_s=1.0)
-    assert ended.failure.startswith("took longer than 1 s")
-    assert time.monotonic() - start < 20
-    child = int((tmp_path / "x.log").read_text().splitlines()[-1])
+    child = int(stopped_after_it_spoke(program, tmp_path / "x.log"))
     assert is_gone(child)
+    assert time.monotonic() - start < 300  # nobody waited for its sleep
 
 
 @pytest.mark.slow
 def test_one_that_ignores_the_request_is_ended_all_the_same(tmp_path):
     program = (
-        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('deaf', flush=True); time.sleep(600)"
     )
-    assert run_command(python(program), tmp_path / "x.log", timeout_s=0.5).failure == "took longer than 0.5 s: deaf"
+    assert stopped_after_it_spoke(program, tmp_path / "x.log") == "deaf"
 
 
 def test_children_do_not_survive_a_command_that_ended_well(tmp_path):
     program = (
-        "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']).pid)"
+        "import subprocess, sys\nprint(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid)"
     )
     assert run_command(python(program), tmp_path / "x.log").failure == ""
     assert is_gone(int((tmp_path / "x.log").read_text().splitlines()[-1]))
@@ -100,14 +108,14 @@ def test_a_killed_command_says_so(tmp_path):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="PR_SET_PDEATHSIG is Linux's")
 def test_a_command_does_not_outlive_us(tmp_path):
-    inner = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(60)"
+    inner = "import os, sys, time; open(sys.argv[1], 'w').write(str(os.getpid())); time.sleep(600)"
     outer = (
         "import pathlib, sys; from segbench.prediction.running import run_command\n"
         "run_command([sys.executable, '-c', sys.argv[1], sys.argv[2]], pathlib.Path(sys.argv[3]))"
     )
     pid_file = tmp_path / "pid"
     process = subprocess.Popen(python(outer, inner, str(pid_file), str(tmp_path / "log")))
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not (pid_file.exists() and pid_file.read_text()) and time.monotonic() < end:
         time.sleep(0.05)
     process.kill()
