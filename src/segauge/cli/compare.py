@@ -23,7 +23,9 @@ def add_parser(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "compare",
         description="Measure the predictions of several models against the same ground truth, and compare them pair "
-        "by pair. Finished cases are kept in --cache (by default beside the first output file). Exit codes: 0 fine, "
+        "by pair: by --metric, which decides, and by nsd, hd95 and assd beside it. Verdicts hold for all pairs by one "
+        "metric together, not over the metrics. Finished cases are kept in --cache (by default beside the first output "
+        "file). Exit codes: 0 fine, "
         "1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
         examples=(
             "segauge compare --gt labels --pred A=predictions_a --pred B=predictions_b --report comparison.html",
@@ -68,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     comparison = ModelComparison(results, args.metric, args.confidence, max(args.n_resamples, 1000), args.seed)
     for ranking in comparison.rankings.values():
         print_ranking(ranking)
-    for line in comparison.floor_sentences():
+    for line in filter(None, (comparison.family, comparison.unranked, *comparison.floor_sentences())):
         console().print(one_line(line), markup=False)
     if args.json is not None:
         document = {
