@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from segauge.errors import SegaugeError
+from segauge.scores import ScoreTable
 from segbench.cards import Lineage, known_lineage
 from segbench.config import RunConfig
 from segbench.leaderboard import make_leaderboard
@@ -15,6 +17,9 @@ from segbench.prediction import Predictions, PredictionSettings, predict
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, DatasetCase, Model, Progress, dataset, model
 from segbench.scoring import RunDetails, score
+
+#: Cells (cases x structures x models) from which on statistics are worth worker processes: they take a second to start.
+WORTH_WORKERS = 20_000
 
 
 @dataclass(frozen=True)
@@ -74,11 +79,19 @@ def make_record(
     benchmark: Benchmark, cases: Sequence[DatasetCase], made: Predictions, *, show_progress: bool = False
 ) -> RunRecord:
     """Score the predictions, and return the record with its leaderboard."""
+    record = score_predictions(benchmark, cases, made, show_progress=show_progress)
+    return with_leaderboard(record, jobs=benchmark.config.jobs)
+
+
+def score_predictions(
+    benchmark: Benchmark, cases: Sequence[DatasetCase], made: Predictions, *, show_progress: bool = False
+) -> RunRecord:
+    """Score the predictions, and return the record without any statistics."""
     details = {
         one.card.name: RunDetails(dict(one.options), made.environments.get(one.card.name, {}))
         for one in benchmark.planned_models
     }
-    record = score(
+    return score(
         benchmark.plan,
         cases,
         made.predictions,
@@ -87,7 +100,28 @@ def make_record(
         cache=benchmark.config.cache_dir / "scores",
         progress=show_progress,
     )
-    return record.with_analysis(make_leaderboard(record).to_dict())
+
+
+def with_leaderboard(record: RunRecord, *, jobs: int | None = None, progress: Progress | None = None) -> RunRecord:
+    """Return a record with the leaderboard that follows from its scores.
+
+    Args:
+        record: the scores.
+        jobs: worker processes, at most; one per core if None. Few scores are analysed without any.
+        progress: called with the structure that is done, how many are, and of how many.
+
+    """
+    count = worker_count(record.tables.values(), most=jobs)
+    return record.with_analysis(make_leaderboard(record, jobs=count, progress=progress).to_dict())
+
+
+def worker_count(tables: Iterable[ScoreTable], *, most: int | None = None) -> int:
+    """Return how many processes the statistics of scores are worth: one per core or `most`; one if the scores are few.
+
+    What is computed before the processes have started needs none.
+    """
+    worth = sum(table.status.size for table in tables) >= WORTH_WORKERS
+    return (most or os.cpu_count() or 1) if worth else 1
 
 
 def run(config: RunConfig, progress: Progress | None = None, *, show_progress: bool = False) -> RunRecord:

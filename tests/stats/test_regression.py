@@ -106,3 +106,91 @@ def test_volumes_are_not_compared_and_that_is_said():
     only = ScoreTable(CASES, ("liver",), ("pred_volume",), values[:, :, 1:], status)
     with pytest.raises(InvalidInput, match="but for pred_volume"):
         difference(only, only)
+
+
+def wide(shift=0.0, names=("dice", "iou", "assd", "hd95", "precision"), structures=("liver",)):
+    """Return a table of several metrics, all of which get worse by about `shift`."""
+    rng = np.random.default_rng(4)
+    values = np.empty((30, len(structures), len(names)))
+    for k, name in enumerate(names):
+        sign = 1.0 if name in ("assd", "hd95") else -1.0
+        values[:, :, k] = (5.0 if sign > 0 else 0.8) + rng.normal(0, 0.02, (30, 1)) + sign * shift
+    values += rng.normal(0, 0.02, values.shape) * (shift > 0)
+    status = np.array([[Status.PRESENT] * len(structures)] * 30, dtype=object)
+    return ScoreTable(CASES, tuple(structures), tuple(names), values, status)
+
+
+def test_only_what_was_named_before_is_judged():
+    found = difference(wide(), wide(0.012), n_resamples=1000)
+    verdicts = {change.metric: change.verdict for change in found.changes}
+    assert [change.metric for change in found.judged] == ["dice", "hd95"]
+    assert {verdicts[name] for name in ("iou", "assd", "precision")} == {"not judged"}
+    shown = [change for change in found.changes if not change.is_judged]
+    assert all(change.p_value is None and change.ci_low is not None for change in shown)
+    assert found.rule == (
+        "judged at 95 %: dice, hd95 (Holm over 2 changes; each interval is of its change alone); "
+        "only shown: iou, assd, precision"
+    )
+    document = found.to_dict()
+    assert document["judged"] == ["dice", "hd95"]
+    assert document["rule"] == found.rule
+
+
+def test_correction_counts_the_judged_changes_alone():
+    before, after = wide(), wide(0.004)
+    alone = difference(before, after, judge=["dice"], n_resamples=1000).judged[0].p_value
+    every = {c.metric: c for c in difference(before, after, judge=before.metrics, n_resamples=1000).changes}
+    two = {c.metric: c for c in difference(before, after, n_resamples=1000).judged}
+    assert alone <= two["dice"].p_value <= every["dice"].p_value
+    # Holm over two: the smaller is doubled, the larger is itself or no smaller than that.
+    raw = sorted(difference(before, after, judge=[key], n_resamples=1000).judged[0].p_value for key in ("dice", "hd95"))
+    assert sorted(c.p_value for c in two.values()) == pytest.approx([2 * raw[0], max(2 * raw[0], raw[1])])
+
+
+def test_what_is_only_shown_is_no_regression():
+    worse = wide(0.2)
+    mixed = worse.values.copy()
+    mixed[:, :, [0, 3]] = wide().values[:, :, [0, 3]]  # dice and hd95 as they were
+    after = ScoreTable(CASES, worse.structures, worse.metrics, mixed, worse.status)
+    assert difference(wide(), after, n_resamples=200).outcome == "no regression"
+    found = difference(wide(), after, judge=["iou"], n_resamples=200)
+    assert found.outcome == "regression: 1 of 1 judged changes for the worse"
+
+
+def test_a_new_failure_gates_whatever_is_judged():
+    before, after = wide(), wide()
+    status, values = after.status.copy(), after.values.copy()
+    status[3, 0], values[3, 0] = Status.MISSED, (0.0, 0.0, np.nan, np.nan, 0.0)
+    found = difference(
+        before, ScoreTable(CASES, after.structures, after.metrics, values, status), judge=["assd"], n_resamples=200
+    )
+    assert found.outcome == "regression: new failures on liver (1)"
+
+
+def test_a_margin_names_a_metric_and_a_few_metrics_are_all_judged():
+    found = difference(wide(), wide(0.01), margins={"assd": 0.1}, n_resamples=200)
+    assert [change.metric for change in found.judged] == ["dice", "assd", "hd95"]
+    few = ("dice", "assd", "iou")
+    assert len(difference(wide(names=few), wide(0.01, few), n_resamples=200).judged) == 3
+    none = ("iou", "assd", "masd", "precision")
+    assert len(difference(wide(names=none), wide(0.01, none), n_resamples=200).judged) == 4
+    other = ("dice", "nsd@2", "iou", "assd")
+    found = difference(wide(names=other), wide(0.01, other), n_resamples=200)
+    assert [change.metric for change in found.judged] == ["dice", "nsd@2"]
+
+
+@pytest.mark.parametrize("options", [{"judge": ["dcie"]}, {"margins": {"dcie": 0.01}}])
+def test_a_metric_that_is_not_there_cannot_decide(options):
+    with pytest.raises(InvalidInput, match="did you mean 'dice'"):
+        difference(wide(), wide(), **options)
+
+
+def test_patients_are_resampled_together():
+    rng = np.random.default_rng(2)
+    pairs = np.repeat(rng.normal(0, 0.05, 15), 2)  # both images of a patient change alike
+    after = table(np.clip(EASY + pairs, 0, 1))
+    alone, together = (
+        difference(table(EASY), after, n_resamples=1000, cluster=cluster).changes[0]
+        for cluster in (None, {case: f"p{i // 2}" for i, case in enumerate(CASES)})
+    )
+    assert together.ci_high - together.ci_low > 1.2 * (alone.ci_high - alone.ci_low)

@@ -9,7 +9,9 @@ from typing import Any
 from segauge.cli.eval import LAYOUT_HELP, add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, one_line
+from segauge.cli.structures import Chosen, chosen_structures
 from segauge.errors import InvalidInput
+from segauge.evaluation import EvaluationResult
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.outputs import check_output, write_json
 from segauge.report.comparison import ModelComparison
@@ -23,7 +25,9 @@ def add_parser(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "compare",
         description="Measure the predictions of several models against the same ground truth, and compare them pair "
-        "by pair. Finished cases are kept in --cache (by default beside the first output file). Exit codes: 0 fine, "
+        "by pair: by --metric, which decides, and by nsd, hd95 and assd beside it. Verdicts hold for all pairs by one "
+        "metric together, not over the metrics. Finished cases are kept in --cache (by default beside the first output "
+        "file). Exit codes: 0 fine, "
         "1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
         examples=(
             "segauge compare --gt labels --pred A=predictions_a --pred B=predictions_b --report comparison.html",
@@ -58,17 +62,21 @@ def run(args: argparse.Namespace) -> int:
             check_output(place)
     if args.report is not None or args.figures is not None:
         check_report_extra()
-    results = {}
+    results: dict[str, EvaluationResult] = {}
+    chosen: Chosen | None = None
     for name, path in _models(args.pred).items():
         pairing = find_pairs(path, args.gt, layout=args.layout)
         cases, warnings = cases_of(pairing, args)
         for warning in (*pairing.warnings, *warnings):
             console().print(f"{one_line(name)}: {one_line(warning)}", markup=False)
-        results[name] = evaluated(cases, pairing, args, _cache(args))
+        # By the first model: what is measured may not differ between them.
+        chosen = chosen or chosen_structures(pairing, cases, args)
+        results[name] = evaluated(cases, chosen.structures, args, _cache(args))
     comparison = ModelComparison(results, args.metric, args.confidence, max(args.n_resamples, 1000), args.seed)
     for ranking in comparison.rankings.values():
         print_ranking(ranking)
-    for line in comparison.floor_sentences():
+    told = f"note: {chosen.words}" if chosen is not None and chosen.words else ""
+    for line in filter(None, (told, comparison.family, comparison.unranked, *comparison.floor_sentences())):
         console().print(one_line(line), markup=False)
     if args.json is not None:
         document = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from segauge.cli.sources import (
     add_choice_arguments,
     add_source_arguments,
     console,
+    metadata_of,
     one_line,
     policy_of,
     read_sources,
@@ -18,7 +20,7 @@ from segauge.cli.sources import (
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
-from segauge.io.tables import ImportedScores
+from segauge.io.tables import ImportedScores, metadata_column
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
 from segauge.stats.noise_floors import is_floor
@@ -33,10 +35,15 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "diff",
-        description="Paired change per structure and metric, with intervals and new failures. A regression is a change "
-        "that is significantly for the worse (Holm over all changes) and not within --margin, or a new failure. "
-        f"Exit codes: 0 no regression, {REGRESSION} regression, 1 the files were refused, 2 usage.",
-        examples=("segauge diff old.json new.json --margin dice=0.01 --margin hd95=0.5",),
+        description="Paired change per structure and metric, with intervals and new failures. Judged are dice, nsd, "
+        "hd95 and every metric with a --margin, for each structure (all metrics of files that have up to three). The "
+        "others are shown without a verdict: every further test would hide real changes. A regression is a judged "
+        "change that is significantly for the worse (Holm over all judged changes) and not within --margin, or a new "
+        f"failure. Exit codes: 0 no regression, {REGRESSION} regression, 1 the files were refused, 2 usage.",
+        examples=(
+            "segauge diff old.json new.json --margin dice=0.01 --margin hd95=0.5",
+            "segauge diff old.json new.json --judge dice,lesion_f1",
+        ),
     )
     parser.add_argument("before", metavar="BEFORE", help="scores of the version to beat")
     parser.add_argument("after", metavar="AFTER", help="scores of the new version")
@@ -48,6 +55,10 @@ def add_parser(subparsers: Any) -> None:
         metavar="METRIC=VALUE",
         help="change that does not matter: dice=0.01; give it per metric",
     )
+    parser.add_argument(
+        "--judge", metavar="KEYS",
+        help="the metrics that decide, such as dice,hd95, or all; choose them before you look (default: dice,nsd,hd95)",
+    )  # fmt: skip
     parser.add_argument(
         "--allowed-failures", type=int, default=0, metavar="N",
         help="new failures per structure that are let pass (default: 0)",
@@ -67,10 +78,12 @@ def run(args: argparse.Namespace) -> int:
     found = difference(
         before,
         after,
+        judge=_judged(args.judge, metrics),
         margins=dict(map(_margin, args.margin)),
         scales={metric: scale_for(metric, args) for metric in metrics},
         policy=policy_of(args),
         cases="common" if args.cases == "common" else "failed",
+        cluster=_clusters(args),
         allowed_failures=args.allowed_failures,
         level=args.confidence,
         n_resamples=args.n_resamples,
@@ -89,13 +102,16 @@ def _one_table(imported: ImportedScores, source: str, args: argparse.Namespace) 
     name = args.model or names[0]
     if name not in imported.tables:
         raise InvalidInput(f"{source}: no model {name!r}; there are {', '.join(names)}.")
-    return _chosen(imported.tables[name], args)
+    return _chosen(imported.tables[name], source, args)
 
 
-def _chosen(table: ScoreTable, args: argparse.Namespace) -> ScoreTable:
+def _chosen(table: ScoreTable, source: str, args: argparse.Namespace) -> ScoreTable:
+    for what, name, known in (("structure", args.structure, table.structures), ("metric", args.metric, table.metrics)):
+        if name is not None and name not in known:
+            raise InvalidInput(f"{source}: no {what} {name!r}; there are {', '.join(known)}.")
     structures = table.structures if args.structure is None else (args.structure,)
     metrics = table.metrics if args.metric is None else (args.metric, *noise_keys([args.metric]))
-    rows = [table.structures.index(name) for name in structures if name in table.structures]
+    rows = [table.structures.index(name) for name in structures]
     columns = [table.metrics.index(name) for name in metrics if name in table.metrics]
     return ScoreTable(
         table.cases,
@@ -104,6 +120,24 @@ def _chosen(table: ScoreTable, args: argparse.Namespace) -> ScoreTable:
         table.values[:, rows][:, :, columns],
         table.status[:, rows],
     )
+
+
+def _judged(text: str | None, metrics: list[str]) -> list[str] | None:
+    if text is None:
+        return None
+    keys = [key.strip() for key in text.split(",") if key.strip()]
+    if not keys:
+        raise InvalidInput("Expected --judge as keys of metrics, such as dice,hd95, or all.")
+    return metrics if keys == ["all"] else keys
+
+
+def _clusters(args: argparse.Namespace) -> dict[str, str] | None:
+    metadata = metadata_of(args)
+    if args.cluster is None:
+        return None
+    if metadata is None:
+        raise InvalidInput("--cluster needs --metadata FILE that has the column.")
+    return metadata_column(metadata, args.cluster)
 
 
 def _margin(text: str) -> tuple[str, float]:
@@ -116,34 +150,44 @@ def _margin(text: str) -> tuple[str, float]:
 
 def _print(found: Difference) -> None:
     out = console()
-    with_floors = any(change.noise_floor is not None for change in found.changes)
+    shown = [change for change in found.changes if not change.is_judged]
+    _print_changes("after - before", found.judged, found.level)
+    if shown:
+        _print_changes("after - before, only shown", shown, found.level)
+    out.print(f"{found.rule}{' (--judge chooses)' if shown else ''}", markup=False)
+    for note in found.notes:
+        out.print(f"note: {note}", markup=False)
+    out.print(found.outcome, markup=False)
+
+
+def _print_changes(title: str, changes: Sequence[Change], level: float) -> None:
+    """Print a table of changes; columns in which nothing stands are left out by it."""
+    with_floors = any(change.noise_floor is not None for change in changes)
     head = [
-        "structure", "metric", "verdict", f"change [{100 * found.level:g} %]", "p", "n", "before", "after",
+        "structure", "metric", "verdict", f"change [{100 * level:g} %]", "p", "n", "before", "after",
         *(["noise floor"] if with_floors else []), "new failures",
     ]  # fmt: skip
     right = ("p", "n", "before", "after", "noise floor")
-    rows = [head, *(_row(change, with_floors) for change in found.changes)]
-    print_table(out, "after - before", rows, keys=3, right=right, text=("new failures",))
-    for note in found.notes:
-        out.print(f"note: {note}", markup=False)
-    worse = found.regressions
-    out.print(f"regression in {len(worse)} of {len(found.changes)}" if worse else "no regression", markup=False)
+    rows = [head, *(_row(change, with_floors) for change in changes)]
+    print_table(console(), title, rows, keys=3 if changes[0].is_judged else 2, right=right, text=("new failures",))
 
 
 def _row(change: Change, with_floor: bool) -> list[str]:
     interval = "" if change.ci_low is None else f" [{change.ci_low:+.4f}, {change.ci_high:+.4f}]"
-    failures = ", ".join(change.new_failures[:4]) + (" ..." if len(change.new_failures) > 4 else "")
+    # Failures are of the structure: said once, where they count.
+    new = change.new_failures if change.is_judged else ()
+    failures = ", ".join(new[:4]) + (" ..." if len(new) > 4 else "")
     return [
         one_line(change.structure),
         change.metric,
-        change.verdict,
-        f"{change.delta:+.4f}{interval}",
+        change.verdict if change.is_judged else "",
+        f"{change.delta:+.4f}{interval}" if change.n else "no case in both",
         "" if change.p_value is None else f"{change.p_value:.3g}",
         str(change.n),
-        f"{change.before:.4f}",
-        f"{change.after:.4f}",
+        f"{change.before:.4f}" if change.n else "",
+        f"{change.after:.4f}" if change.n else "",
         *([_floor(change)] if with_floor else []),
-        one_line(f"{len(change.new_failures)}: {failures}") if change.new_failures else "",
+        one_line(f"{len(new)}: {failures}") if new else "",
     ]
 
 

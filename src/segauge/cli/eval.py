@@ -12,8 +12,9 @@ from typing import Any
 
 from segauge.cli.evaluation_table import print_result
 from segauge.cli.parsing import add_interval_arguments
-from segauge.cli.sources import KEY_HELP, add_policy_arguments, policy_of
-from segauge.errors import InvalidInput, UnknownStructure
+from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
+from segauge.cli.structures import chosen_structures, comma_separated, named_structures
+from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
 from segauge.geometry.patterns import SURFACES
@@ -26,7 +27,6 @@ from segauge.io.layouts.pairs import Pairing, image_files
 from segauge.io.outputs import check_output
 from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
-from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.metrics.conventions import CONVENTIONS
 from segauge.report.requirements import check_report_extra
@@ -107,14 +107,16 @@ def add_measuring(group: Any) -> None:
     group.add_argument(
         "--structures",
         metavar="WHAT",
-        help='labels (1,2,3), names, NAME=LABEL (kidneys=1+2,tumor=3), "all", a dataset.json or a YAML file',
+        help='labels (1,2,3), names, NAME=LABEL (kidneys=1+2,tumor=3), "all", "foreground" (all that is not 0 as one), '
+        "a dataset.json or a YAML file (default: what the dataset declares; without that each label where ground truth "
+        "and predictions hold several, otherwise the foreground)",
     )
     group.add_argument(
         "--pred-structures",
         metavar="WHAT",
         help="the same structures where predictions number or name them otherwise: kidneys=7+8,tumor=Tumor",
     )
-    group.add_argument("--label", type=int, metavar="N", help="only this label (default: all that is not 0 as one)")
+    group.add_argument("--label", type=int, metavar="N", help="only this label")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
     group.add_argument(
         "--metrics", metavar="KEYS",
@@ -155,8 +157,9 @@ def add_measuring(group: Any) -> None:
         help="overlap from which a lesion counts as found (default: 0.1)",
     )
     group.add_argument(
-        "--segment-number", type=int, default=1, metavar="N", help="segment of DICOM-SEG files (default: 1)"
-    )
+        "--segment-number", type=int, metavar="N",
+        help="segment of DICOM-SEG files (default: 1 where they hold one, otherwise each)",
+    )  # fmt: skip
 
 
 def add_reading(group: Any) -> None:
@@ -193,12 +196,15 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         check_report_extra()
     try:
-        result = evaluated(cases, pairing, args, _cache(args))
+        chosen = chosen_structures(pairing, cases, args)
+        result = evaluated(cases, chosen.structures, args, _cache(args))
     except KeyboardInterrupt:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
         return 1
     print_result(result, [*pairing.warnings, *warnings])
+    if chosen.words:
+        console().print(f"note: {chosen.words}", markup=False)
     _write(result, pairing, args)
     if args.report is not None:
         result.to_html(args.report, cases=cases, images=images, title=args.title)
@@ -207,20 +213,20 @@ def run(args: argparse.Namespace) -> int:
     return exit_code(result, allow_missing=args.allow_missing)
 
 
-def evaluated(cases: list[Case], pairing: Pairing, args: argparse.Namespace, cache: Path | None) -> EvaluationResult:
-    """Measure the cases as the arguments say."""
+def evaluated(cases: list[Case], structures: Any, args: argparse.Namespace, cache: Path | None) -> EvaluationResult:
+    """Measure the structures of the cases as the arguments say."""
     return evaluate(
         cases,
         nsd_tolerance=_tolerance(args.nsd_tolerance),
         detection=not args.no_detection,
         detection_iou=args.detection_iou,
         label=args.label,
-        segment_number=args.segment_number,
+        segment_number=args.segment_number or 1,
         confidence=args.confidence,
         n_resamples=args.n_resamples,
         seed=args.seed,
-        structures=_structures(pairing, args),
-        pred_structures=None if args.pred_structures is None else named_structures(_parts(args.pred_structures)),
+        structures=structures,
+        pred_structures=named_structures(comma_separated(args.pred_structures)) if args.pred_structures else None,
         metrics=_with_curve(_metrics(args.metrics), args),
         noise_floor=args.noise_floor,
         surface=args.surface,
@@ -271,44 +277,6 @@ def _spacing(text: str | None) -> float | tuple[float, ...] | None:
     if not edges or any(not edge > 0 for edge in edges):
         raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, each above 0, got {text!r}.")
     return edges[0] if len(edges) == 1 else edges
-
-
-def _structures(pairing: Pairing, args: argparse.Namespace) -> Any:
-    """Return what to measure: what the user says, looked up among the layout's structures; or all of those."""
-    if args.label is not None:
-        return None
-    declared = pairing.structures
-    if args.structures is None:
-        return declared
-    if args.structures == "all" or args.structures.lower().endswith((".json", ".yaml", ".yml")):
-        return args.structures
-    wanted = _parts(args.structures)
-    if any("=" in part for part in wanted):
-        return named_structures(wanted)
-    if not isinstance(declared, Labeling):
-        return [int(part) if part.lstrip("-").isdigit() else part for part in wanted]
-    chosen: dict[str, tuple[int, ...]] = {}
-    for part in wanted:
-        if not part.isdigit() and part not in declared.structures:
-            raise UnknownStructure(f"No structure {part!r} in this dataset; there are {', '.join(declared)}.")
-        name = part if part in declared.structures else f"label {part}"
-        chosen[name] = declared.structures.get(part) or (int(part),)
-    return Labeling(chosen, declared.ignore)
-
-
-def _parts(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
-def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
-    """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
-    named: dict[str, tuple[int | str, ...]] = {}
-    for part in wanted:
-        name, sign, labels = part.rpartition("=")
-        if not sign or not name or not labels:
-            raise InvalidInput(f"Expected NAME=LABEL,NAME=LABEL+LABEL for all structures, got {part!r}.")
-        named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
-    return named
 
 
 def _with_curve(metrics: str | list[str] | None, args: argparse.Namespace) -> str | list[str] | None:

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import named_structures
+from segauge.cli.structures import comma_separated, named_structures
 from segauge.errors import InvalidInput
 from segauge.integrations.grand_challenge import USUAL_METRICS, create_container
 from segauge.io.layouts.structure_files import read_structures
@@ -59,7 +59,7 @@ def _structures(text: str | None) -> dict[str, int | tuple[int, ...]] | None:
     if text.lower().endswith((".json", ".yaml", ".yml")):
         found: dict[str, tuple[int | str, ...]] = dict(read_structures(text).structures)
     else:
-        found = named_structures([part.strip() for part in text.split(",") if part.strip()])
+        found = named_structures(comma_separated(text))
     structures: dict[str, int | tuple[int, ...]] = {}
     for name, labels in found.items():
         numbers = tuple(label for label in labels if isinstance(label, int))

@@ -46,8 +46,8 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
         raise InvalidInput("Give label= or structures=, not both: a structure says which labels it is made of.")
     if isinstance(structures, (str, os.PathLike)):
         text = os.fspath(structures)
-        if text == "all":
-            return StructureSpec("all", ignore=ignore)
+        if text in ("all", "foreground"):
+            return StructureSpec("all" if text == "all" else "foreground", ignore=ignore)
         structures = read_structures(text) if text.lower().endswith((".json", ".yaml", ".yml")) else [text]
     if isinstance(structures, Labeling):
         ignore = structures.ignore if ignore is None else ignore

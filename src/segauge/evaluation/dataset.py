@@ -98,7 +98,8 @@ def evaluate(
         n_resamples: resamples of the intervals.
         seed: of the resamples.
         structures: names, label values, `{"kidneys": [1, 2]}`, a Labeling, the path of a dataset.json or YAML file, or
-            "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error.
+            "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error. By
+            default (or "foreground") all that is not 0 is one structure.
         pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
         allow_absent: take a named structure that occurs in no ground truth for absent everywhere, instead of refusing.
         metrics: keys of the catalog; the usual ones if not given.

@@ -89,6 +89,25 @@ class ModelComparison:
         found = [known[key] for key in dict.fromkeys(order) if key in known]
         return tuple(found[:MOST_METRICS] or self.metrics[:MOST_METRICS])
 
+    @property
+    def family(self) -> str:
+        """What the verdicts hold for together, in words; "" where one metric is ranked."""
+        others = [info.name for info in self.leading if info.key in self.rankings and info != self.deciding]
+        if not others:
+            return ""
+        beside = f"{', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else others[0]
+        verb = "stand" if len(others) > 1 else "stands"
+        return (
+            f"{self.deciding.name} decides; {beside} {verb} beside it. Verdicts hold for all pairs of models by one "
+            "metric together, not over the metrics."
+        )
+
+    @property
+    def unranked(self) -> str:
+        """Which leading metrics are not ranked, and why, in words; "" where all are."""
+        names = [info.name for info in self.leading if info.key not in self.rankings]
+        return f"Not ranked over all structures, because failures have no value: {', '.join(names)}." if names else ""
+
     @cached_property
     def structures(self) -> tuple[str, ...]:
         """Structures that all models have."""
@@ -290,6 +309,7 @@ class ModelComparison:
                 "they cannot be told apart from the best."
             )
         lines.append(ranking.rule)
+        lines += [self.family] if self.family else []
         lines += [note for note in ranking.notes if note == RANKED_WITHIN_CASES or note.startswith("a case")]
         share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
         deciding = ranking.deciding_cases
@@ -300,7 +320,5 @@ class ModelComparison:
             if other is not None and info != self.deciding and other.models[0].name != ranking.models[0].name:
                 lines.append(f"By {info.name} the order begins with {other.models[0].name} instead.")
         lines += self.floor_sentences()
-        unranked = [info.name for info in self.leading if info.key not in self.rankings]
-        if unranked:
-            lines.append(f"Not ranked over all structures, because failures have no value: {', '.join(unranked)}.")
+        lines += [self.unranked] if self.unranked else []
         return lines

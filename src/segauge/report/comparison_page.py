@@ -13,6 +13,7 @@ from segauge.io.outputs import write_whole
 from segauge.report import figures
 from segauge.report.comparison import ModelComparison
 from segauge.report.figures import Interval, PairCell, Point
+from segauge.report.figures.themes import SERIES
 from segauge.report.floors import DIFFERENCE_HINT, FLOOR_BARS
 from segauge.report.floors import METHODS as NOISE_FLOORS
 from segauge.report.html import Picture, glossary, packed_column, page, rounded
@@ -130,6 +131,7 @@ def _podium(comparison: ModelComparison) -> Illustration:
     info = comparison.deciding
     scores = comparison.case_scores(info)
     over = "" if len(comparison.structures) == 1 else " Scores are means over the structures that all models have."
+    over += " The leading models have colours, the others are grey." if len(comparison.models) > len(SERIES) else ""
     return Illustration(
         "podium",
         "Podium",

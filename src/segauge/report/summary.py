@@ -15,9 +15,10 @@ from segauge.report.floors import floor_range, floor_sentences
 from segauge.scores import MetricInfo, Status
 from segauge.stats import METHODS, Estimate, Floor, MissingPolicy, share
 from segauge.stats.noise_floors import is_floor
+from segauge.stats.regression import PRIMARY
 
 #: Metrics that a summary leads with, in this order, as far as a result has them.
-LEADING = ("dice", "nsd", "hd95", "assd", "lesion_f1", "det_f1")
+LEADING = (*PRIMARY, "assd", "lesion_f1", "det_f1")
 #: What a reader may want to know of an interval method beside its name.
 METHOD_NOTES = {
     "jeffreys": "The calibrated bootstrap counts half a case more at either end of the scale, since a sample without a "

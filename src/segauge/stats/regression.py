@@ -1,10 +1,15 @@
-"""What changed between two evaluations of the same cases: a gate for the next version of a model."""
+"""What changed between two evaluations of the same cases: a gate for the next version of a model.
+
+Only some metrics are judged. Every test that is made takes power from the others, and a file has many metrics that say
+nearly the same, or that nobody chose: what decides is said before looking, the rest is shown with its interval.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from difflib import get_close_matches
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,6 +23,11 @@ from segauge.stats.multiplicity import holm
 from segauge.stats.noise_floors import floor_of_difference, is_floor, noise_floor_of
 from segauge.stats.scales import Scale, is_measurement, scale_of
 
+#: Metrics that are judged where nobody says otherwise: volume overlap, share of the surface that fits, its outliers.
+PRIMARY = ("dice", "nsd", "hd95")
+#: Of the judged ones, see `Verdict`; the others have none.
+NOT_JUDGED: Literal["not judged"] = "not judged"
+
 
 @dataclass(frozen=True)
 class Change:
@@ -28,11 +38,13 @@ class Change:
         n: cases that both have a score for.
         before, after: means over these cases.
         delta: after - before, with the limits of its interval (symmetric bootstrap-t); None below 2 cases.
-        p_value: Holm's over all changes looked at.
-        verdict: of after: "better", "worse", "equivalent" (within the margin) or "undecided".
+        p_value: Holm's over all changes that are judged; None of those that are not.
+        verdict: of after: "better", "worse", "equivalent" (within the margin) or "undecided"; "not judged" where the
+            metric is only shown.
         new_failures, recovered: cases that failed only after, and only before.
         noise_floor: below which change the means of these cases mean nothing, where both tables have the noise of the
             metric (`hd95_noise` beside `hd95`); None where not.
+        n_clusters: patients that these cases belong to; None where every case stands for itself.
 
     """
 
@@ -45,10 +57,16 @@ class Change:
     ci_low: float | None
     ci_high: float | None
     p_value: float | None
-    verdict: Verdict
+    verdict: Verdict | Literal["not judged"]
     new_failures: tuple[str, ...]
     recovered: tuple[str, ...]
     noise_floor: float | None = None
+    n_clusters: int | None = None
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the change has a verdict, and can be a regression."""
+        return self.verdict != NOT_JUDGED
 
     @property
     def is_below_floor(self) -> bool:
@@ -58,7 +76,7 @@ class Change:
 
 @dataclass(frozen=True)
 class Difference(NotebookTable):
-    """All changes, and whether any of them is a regression."""
+    """All changes, those that are judged first within a structure, and whether any of them is a regression."""
 
     changes: tuple[Change, ...]
     allowed_failures: int
@@ -66,13 +84,28 @@ class Difference(NotebookTable):
     notes: tuple[str, ...] = ()
 
     @property
+    def judged(self) -> tuple[Change, ...]:
+        """The changes that have a verdict, and over which p-values are corrected."""
+        return tuple(change for change in self.changes if change.is_judged)
+
+    @property
     def regressions(self) -> tuple[Change, ...]:
-        """The changes for the worse: significantly and not within the margin, or more new failures than allowed."""
+        """The judged changes for the worse: significantly and not within the margin, or too many new failures."""
         return tuple(
             change
-            for change in self.changes
+            for change in self.judged
             if change.verdict == "worse" or len(change.new_failures) > self.allowed_failures
         )
+
+    @property
+    def rule(self) -> str:
+        """What is judged, how, and what is only shown, in words."""
+        metrics = dict.fromkeys(change.metric for change in self.judged)
+        shown = dict.fromkeys(change.metric for change in self.changes if not change.is_judged)
+        count = len(self.judged)
+        how = f"Holm over {count} changes; each interval is of its change alone" if count > 1 else "one change"
+        words = f"judged at {100 * self.level:g} %: {', '.join(metrics)} ({how})"
+        return f"{words}; only shown: {', '.join(shown)}" if shown else words
 
     def shown(self) -> Shown:
         """Return what a notebook shows."""
@@ -92,14 +125,28 @@ class Difference(NotebookTable):
             )
             for c in self.changes
         ]
-        worse = len(self.regressions)
-        return Shown(f"regression in {worse} of {len(rows)}" if worse else "no regression", header, rows)
+        return Shown(f"{self.outcome}; {self.rule}", header, rows)
+
+    @property
+    def outcome(self) -> str:
+        """Whether there is a regression, in words."""
+        if not self.regressions:
+            return "no regression"
+        worse = sum(change.verdict == "worse" for change in self.judged)
+        counts = {change.structure: len(change.new_failures) for change in self.judged}
+        failing = {name: count for name, count in counts.items() if count > self.allowed_failures}
+        words = [f"{worse} of {len(self.judged)} judged changes for the worse"] if worse else []
+        words += [f"new failures on {', '.join(f'{name} ({n})' for name, n in failing.items())}"] if failing else []
+        return f"regression: {'; '.join(words)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""
         rows = [{**vars(c), "new_failures": list(c.new_failures), "recovered": list(c.recovered)} for c in self.changes]
         return {
             "level": self.level,
+            "rule": self.rule,
+            "judged": list(dict.fromkeys(change.metric for change in self.judged)),
+            "correction": "holm",
             "allowed_failures": self.allowed_failures,
             "notes": list(self.notes),
             "is_regression": bool(self.regressions),
@@ -107,14 +154,30 @@ class Difference(NotebookTable):
         }
 
 
+@dataclass(frozen=True)
+class _Comparing:
+    """How one change is computed."""
+
+    margins: Mapping[str, float]
+    scales: Mapping[str, Scale]
+    policy: MissingPolicy
+    cases: CasePolicy
+    cluster: Mapping[str, str] | None
+    level: float
+    n_resamples: int
+    seed: int
+
+
 def difference(
     before: ScoreTable,
     after: ScoreTable,
     *,
+    judge: Sequence[str] | None = None,
     margins: Mapping[str, float] | None = None,
     scales: Mapping[str, Scale] | None = None,
     policy: MissingPolicy = AUTO,
     cases: CasePolicy = "failed",
+    cluster: Mapping[str, str] | None = None,
     allowed_failures: int = 0,
     level: float = 0.95,
     n_resamples: int = 10_000,
@@ -127,64 +190,86 @@ def difference(
     Args:
         before: scores of the version to beat.
         after: scores of the new version.
+        judge: keys of the metrics that are judged, for every structure; those with a margin are, too. The others are
+            shown with their intervals, without a verdict, and are no regression. By default Dice, NSD and HD95; all
+            metrics where the tables have three or fewer, or none of these.
         margins: per metric the change that does not matter in practice.
         scales: per metric which way is better, where its name does not say.
         policy: what failed and absent cases count as.
         cases: if they were not scored on the same cases; a case that one of them lacks counts as its failure.
+        cluster: per case the patient it belongs to, where a patient may have several; resampled together.
         allowed_failures: new failures per structure that are no regression.
-        level: of intervals and verdicts, the latter over all changes together (Holm).
+        level: of intervals and verdicts, the latter over all judged changes together (Holm).
         n_resamples: of the intervals.
         seed: of the intervals.
 
     """
+    known, plain = _comparable(before, after, scales or {})
     structures = [name for name in before.structures if name in after.structures]
-    common = [name for name in before.metrics if name in after.metrics]
-    floors = [name for name in common if is_floor(name, common)]
-    plain = [name for name in common if is_measurement(name) and name not in (*floors, *(scales or {}))]
-    metrics = [name for name in common if name not in (*plain, *floors)]
-    if not structures or not metrics:
+    if not structures or not known:
         besides = f" (but for {', '.join(plain)}, of which no value is better than another)" if plain else ""
         raise InvalidInput(f"The two tables have no structure and metric in common{besides}, so nothing to compare.")
-    changes = [
-        _change(before, after, structure, metric, (margins or {}).get(metric), (scales or {}).get(metric), policy,
-                cases, level, n_resamples, seed)
-        for structure in structures
-        for metric in metrics
-    ]  # fmt: skip
-    adjusted = holm([1.0 if change.p_value is None else change.p_value for change in changes])
-    final = tuple(_adjusted(change, float(p), level) for change, p in zip(changes, adjusted, strict=True))
-    few = [change for change in final if change.n < FEWEST_FOR_VERDICT]
-    notes = [f"{len(few)} of {len(final)} changes rest on fewer than 10 cases: no verdict"] if few else []
-    below = [f"{change.structure} {change.metric}" for change in final if change.is_below_floor]
-    notes += (
-        [f"below the noise floor (moving the voxel grid alone can make such a change): {', '.join(below)}"]
-        if below
-        else []
+    judged = _judged(known, judge, margins or {})
+    how = _Comparing(margins or {}, scales or {}, policy, cases, cluster, level, n_resamples, seed)
+    order = sorted(known, key=lambda metric: metric not in judged)
+    changes = [_change(before, after, structure, metric, how) for structure in structures for metric in order]
+    tested = [change for change in changes if change.metric in judged]
+    adjusted = iter(holm([1.0 if change.p_value is None else change.p_value for change in tested]))
+    final = tuple(
+        _adjusted(change, float(next(adjusted)), level)
+        if change.metric in judged
+        else replace(change, p_value=None, verdict=NOT_JUDGED)
+        for change in changes
     )
-    notes += [f"not compared, because no value of these is better than another: {', '.join(plain)}"] if plain else []
-    for name, other in (("before", after), ("after", before)):
-        mine = before if name == "before" else after
+    found = Difference(final, allowed_failures, level)
+    return replace(found, notes=tuple(_notes(found, plain, before, after)))
+
+
+def _comparable(before: ScoreTable, after: ScoreTable, scales: Mapping[str, Scale]) -> tuple[list[str], list[str]]:
+    """Return the metrics that can be compared, and the plain measurements that cannot."""
+    common = [name for name in before.metrics if name in after.metrics]
+    floors = [name for name in common if is_floor(name, common)]
+    plain = [name for name in common if is_measurement(name) and name not in (*floors, *scales)]
+    return [name for name in common if name not in (*plain, *floors)], plain
+
+
+def _judged(known: Sequence[str], asked: Sequence[str] | None, margins: Mapping[str, float]) -> set[str]:
+    """Return the metrics that decide."""
+    for key in (*(asked or ()), *margins):
+        if key not in known:
+            close = get_close_matches(key, known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}."
+            raise InvalidInput(f"Both tables should have the metric {key!r} that is to be judged{hint}")
+    if asked is None:
+        primary = [key for key in known if key.split("@", 1)[0] in PRIMARY]
+        asked = primary if primary and len(known) > len(PRIMARY) else known
+    return {*asked, *margins}
+
+
+def _notes(found: Difference, plain: Sequence[str], before: ScoreTable, after: ScoreTable) -> list[str]:
+    few = [c for c in found.judged if (c.n if c.n_clusters is None else c.n_clusters) < FEWEST_FOR_VERDICT]
+    units = "patients" if any(change.n_clusters is not None for change in few) else "cases"
+    notes = [f"{len(few)} of {len(found.judged)} changes rest on fewer than 10 {units}: no verdict"] if few else []
+    below = [f"{change.structure} {change.metric}" for change in found.changes if change.is_below_floor]
+    if below:
+        notes.append(f"below the noise floor (moving the voxel grid alone can make such a change): {', '.join(below)}")
+    if plain:
+        notes.append(f"not compared, because no value of these is better than another: {', '.join(plain)}")
+    for name, mine, other in (("before", before, after), ("after", after, before)):
         only = sorted((set(mine.structures) - set(other.structures)) | (set(mine.metrics) - set(other.metrics)))
         notes += [f"only {name}: {', '.join(only)}"] if only else []
-    return Difference(final, allowed_failures, level, tuple(notes))
+    return notes
 
 
-def _change(
-    before: ScoreTable,
-    after: ScoreTable,
-    structure: str,
-    metric: str,
-    margin: float | None,
-    scale: Scale | None,
-    policy: MissingPolicy,
-    cases: CasePolicy,
-    level: float,
-    n_resamples: int,
-    seed: int,
-) -> Change:
-    scale = scale or scale_of(metric)
+def _change(before: ScoreTable, after: ScoreTable, structure: str, metric: str, how: _Comparing) -> Change:
     matrix = score_matrix(
-        {"after": after, "before": before}, structure=structure, metric=metric, scale=scale, policy=policy, cases=cases
+        {"after": after, "before": before},
+        structure=structure,
+        metric=metric,
+        scale=how.scales.get(metric) or scale_of(metric),
+        policy=how.policy,
+        cases=how.cases,
+        cluster=how.cluster,
     )
     failed = _failed_cases(matrix.cases, after, structure), _failed_cases(matrix.cases, before, structure)
     # A distance has no mean over failures: the change is over the cases found in both, failures are listed beside.
@@ -194,13 +279,15 @@ def _change(
     if not found.cases:
         return Change(structure, metric, 0, 0.0, 0.0, 0.0, None, None, None, "undecided", new, old)
     pair = compare(
-        found, method="bootstrap-t", correction="none", level=level, margin=margin, n_resamples=n_resamples, seed=seed
-    ).pairs[0]
+        found, method="bootstrap-t", correction="none", level=how.level, margin=how.margins.get(metric),
+        n_resamples=how.n_resamples, seed=how.seed,
+    ).pairs[0]  # fmt: skip
     means = found.values.mean(axis=0)
     return Change(
         structure, metric, pair.n, float(means[1]), float(means[0]), pair.delta, pair.ci_low, pair.ci_high,
         pair.p_value, pair.verdict, new, old,
         floor_of_difference([[noise_floor_of(table, structure, metric, found.cases) for table in (before, after)]]),
+        None if found.clusters is None else len(set(found.clusters)),
     )  # fmt: skip
 
 
@@ -210,7 +297,7 @@ def _failed_cases(cases: tuple[str, ...], table: ScoreTable, structure: str) -> 
 
 
 def _adjusted(change: Change, p_value: float, level: float) -> Change:
-    verdict: Verdict = change.verdict
+    verdict = change.verdict
     if verdict in ("better", "worse") and p_value >= 1.0 - level:
         verdict = "undecided"
     return replace(change, p_value=None if change.p_value is None else p_value, verdict=verdict)

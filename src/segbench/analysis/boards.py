@@ -104,31 +104,65 @@ class Board:
         raise InvalidInput(f"No model {model!r} on the board {self.title!r}.")
 
 
+@dataclass(frozen=True, eq=False)
+class Contest:
+    """The scores that a board is made of.
+
+    Attributes:
+        subject: the structure, or "average".
+        metric: what was measured.
+        average: which average this is, "" for a structure.
+        matrix: the cases that count.
+        own: every model on all of its own cases.
+
+    """
+
+    subject: str
+    metric: str
+    average: str
+    matrix: ScoreMatrix
+    own: ScoreMatrix
+
+
 def structure_board(scored: ScoredSet, structure: str, metric: str, rules: Rules) -> Board:
     """Return the board of one structure."""
-    matrix = scored.matrix(structure, metric, rules.cases)
-    own = scored.matrix(structure, metric, "own")
-    return _board(structure, metric, "", matrix, own, rules)
+    return board_of(_structure_contest(scored, structure, metric, rules), rules)
 
 
 def average_board(scored: ScoredSet, metric: str, average: AverageRule, rules: Rules) -> Board | None:
     """Return the board of the average over structures, by one of the two rules; None where there is no average."""
-    matrix = scored.average(metric, average, rules.cases)
-    own = scored.average(metric, average, "own")
-    if matrix is None or own is None:
-        return None
-    return _board(AVERAGE, metric, average, matrix, own, rules)
+    contest = _average_contest(scored, metric, average, rules)
+    return None if contest is None else board_of(contest, rules)
 
 
 def boards_of(scored: ScoredSet, metric: str, rules: Rules) -> tuple[Board, ...]:
     """Return the boards of both averages (the rules' own one first) and of every structure."""
+    return tuple(board_of(contest, rules) for contest in contests_of(scored, metric, rules))
+
+
+def contests_of(scored: ScoredSet, metric: str, rules: Rules) -> tuple[Contest, ...]:
+    """Return what the boards of a metric are made of: both averages (the rules' own one first), every structure."""
     others = [key for key in AVERAGE_RULES if key != rules.average]
-    averages = [average_board(scored, metric, key, rules) for key in (rules.average, *others)]  # type: ignore[arg-type]
-    structures = [structure_board(scored, structure, metric, rules) for structure in scored.structures]
-    return (*(board for board in averages if board is not None), *structures)
+    averages = [_average_contest(scored, metric, key, rules) for key in (rules.average, *others)]  # type: ignore[arg-type]
+    structures = [_structure_contest(scored, structure, metric, rules) for structure in scored.structures]
+    return (*(contest for contest in averages if contest is not None), *structures)
 
 
-def _board(subject: str, metric: str, average: str, matrix: ScoreMatrix, own: ScoreMatrix, rules: Rules) -> Board:
+def _structure_contest(scored: ScoredSet, structure: str, metric: str, rules: Rules) -> Contest:
+    matrix = scored.matrix(structure, metric, rules.cases)
+    return Contest(structure, metric, "", matrix, scored.matrix(structure, metric, "own"))
+
+
+def _average_contest(scored: ScoredSet, metric: str, average: AverageRule, rules: Rules) -> Contest | None:
+    matrix = scored.average(metric, average, rules.cases)
+    own = scored.average(metric, average, "own")
+    return None if matrix is None or own is None else Contest(AVERAGE, metric, average, matrix, own)
+
+
+def board_of(contest: Contest, rules: Rules) -> Board:
+    """Return the board of a contest by the rules."""
+    subject, metric, average = contest.subject, contest.metric, contest.average
+    matrix, own = contest.matrix, contest.own
     if rules.is_touchstone:
         return _plain_board(subject, metric, average, matrix, rules)
     ranking = rank(

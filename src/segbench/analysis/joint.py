@@ -105,17 +105,27 @@ def part_board(scored: ScoredSet, metric: str, column: str, value: str, whole: B
 
     `whole` is of one structure or of the average; the part is ranked on the same. None with fewer than two cases.
     """
+    part = part_of(scored, column, value)
+    board = None if part is None else subject_board(part, metric, whole.subject, rules)
+    return None if part is None or board is None else beside(part.name, board, whole)
+
+
+def part_of(scored: ScoredSet, column: str, value: str) -> ScoredSet | None:
+    """Return the cases whose metadata column has a value; None if these are fewer than two."""
     chosen = [case for case in scored.cases if scored.metadata.get(case, {}).get(column, "") == value]
-    if len(chosen) < 2:
-        return None
-    part = scored.restricted(chosen, f"{column} = {value}")
-    if whole.subject == AVERAGE:
-        board = average_board(part, metric, rules.average, rules)
-    else:
-        board = structure_board(part, whole.subject, metric, rules)
-    if board is None:
-        return None
+    return scored.restricted(chosen, f"{column} = {value}") if len(chosen) > 1 else None
+
+
+def subject_board(scored: ScoredSet, metric: str, subject: str, rules: Rules) -> Board | None:
+    """Return the board of a structure, or of the leading average; None where there is no average."""
+    if subject == AVERAGE:
+        return average_board(scored, metric, rules.average, rules)
+    return structure_board(scored, subject, metric, rules)
+
+
+def beside(part: str, board: Board, whole: Board) -> PartBoard:
+    """Return the board of a part beside that of all cases, with how their orders agree."""
     models = [row.model for row in whole.rows]
     orders = [np.array([found[model].rank for model in models]) for found in (whole, board)]
     tau = float(kendall_tau(orders[0], orders[1][None, :])[0])
-    return PartBoard(f"{column} = {value}", board.n_cases, whole.n_cases, board, whole, None if np.isnan(tau) else tau)
+    return PartBoard(part, board.n_cases, whole.n_cases, board, whole, None if np.isnan(tau) else tau)

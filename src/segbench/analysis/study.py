@@ -4,55 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.stats import OrderStability, ScoreMatrix, order_stability
+from segauge.stats import OrderStability
 from segbench.analysis.audit import Coverage, audit_coverage
-from segbench.analysis.boards import Board, boards_of
+from segbench.analysis.boards import Board
 from segbench.analysis.cohort import Cohort, describe_cohort
-from segbench.analysis.contrasts import (
-    ChangedWinner,
-    PositionPairing,
-    TypicalCase,
-    changed_winners,
-    position_pairing,
-    typical_case,
-)
+from segbench.analysis.contrasts import ChangedWinner, PositionPairing, TypicalCase, changed_winners, typical_case
 from segbench.analysis.entries import RegisteredModel
-from segbench.analysis.groups import (
-    BoxFigure,
-    Family,
-    GroupReport,
-    aggregated_matrix,
-    box_figure,
-    membership,
-    report_groups,
-)
-from segbench.analysis.joint import JointBoard, PartBoard, joint_board, part_board
+from segbench.analysis.groups import BoxFigure, GroupReport, membership
+from segbench.analysis.joint import JointBoard, PartBoard, beside
 from segbench.analysis.maps import SignificanceMap, significance_map
 from segbench.analysis.rules import Rules
-from segbench.analysis.scored_set import AVERAGE, ScoredSet
+from segbench.analysis.scored_set import ScoredSet
+from segbench.analysis.steps import Progress, Step, compute
+from segbench.analysis.study_steps import StudyInput, joint_steps, set_steps
 from segbench.analysis.web_board import WebRow, web_board
 
-
-@dataclass(frozen=True)
-class StudyInput:
-    """One test set, and what to look at in it.
-
-    Attributes:
-        scored: its scores and metadata.
-        families: groups of cases to compare.
-        findings: what reading the files found, in words.
-        split: metadata column of the official splits; None if there is none.
-        strata: name of another column and per case its stratum, to hold gaps against; None if not asked for.
-
-    """
-
-    scored: ScoredSet
-    families: tuple[Family, ...] = ()
-    findings: tuple[str, ...] = ()
-    split: str | None = None
-    strata: tuple[str, Mapping[str, str]] | None = None
+__all__ = ["Analysis", "SetAnalysis", "StudyInput", "analyze"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,53 +89,86 @@ def analyze(
     title: str = "",
     models: Mapping[str, RegisteredModel] | None = None,
     metrics: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress | None = None,
 ) -> Analysis:
-    """Return the analysis of one or several test sets; `metrics` are all that a test set has unless chosen."""
-    sets = tuple(_analyze_set(one, rules, metrics) for one in inputs)
-    joint = []
-    if len(inputs) > 1:
-        shared = [metric for metric in sets[0].boards if all(metric in other.boards for other in sets)]
-        found = [joint_board([one.scored for one in inputs], metric, rules) for metric in shared]
-        joint = [board for board in found if board is not None]
-    return Analysis(title or " and ".join(one.name for one in sets), rules, sets, tuple(joint), dict(models or {}))
+    """Return the analysis of one or several test sets.
+
+    Args:
+        inputs: the test sets.
+        rules: by which everything is made.
+        title: of the page; the names of the test sets if empty.
+        models: what the registry says about the models.
+        metrics: all that a test set has unless chosen.
+        jobs: worker processes; no number depends on how many these are.
+        progress: called with what is done, how many steps are, and of how many.
+
+    """
+    chosen = [_comparable(one.scored, metrics) for one in inputs]
+    planned: dict[tuple[Any, ...], list[Step]] = {}
+    for i, one in enumerate(inputs):
+        planned |= {(i, *key): steps for key, steps in set_steps(one, rules, chosen[i]).items()}
+    if len(inputs) > 1 and all(len(one.scored.models) > 1 for one in inputs):
+        shared = [metric for metric in chosen[0] if all(metric in other for other in chosen)]
+        planned["joint",] = joint_steps([one.scored for one in inputs], shared, rules)
+    found = compute(planned, jobs=jobs, progress=progress)
+    sets = tuple(
+        _set_analysis(one, rules, chosen[i], {key[1:]: results for key, results in found.items() if key[0] == i})
+        for i, one in enumerate(inputs)
+    )
+    joint = tuple(board for board in found.get(("joint",), ()) if board is not None)
+    return Analysis(title or " and ".join(one.name for one in sets), rules, sets, joint, dict(models or {}))
 
 
-def _analyze_set(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> SetAnalysis:
-    scored = given.scored
+def _comparable(scored: ScoredSet, metrics: Sequence[str]) -> list[str]:
+    """Return the metrics of which it is known which way is better; all that a test set has unless chosen."""
     chosen = [metric for metric in (metrics or scored.metrics) if scored.is_comparable(metric)]
     if not chosen:
         asked = ", ".join(metrics) or ", ".join(scored.metrics) or "none"
         raise InvalidInput(f"{scored.name}: no metric of which it is known which way is better; there are {asked}.")
+    return chosen
+
+
+def _set_analysis(
+    given: StudyInput, rules: Rules, metrics: Sequence[str], found: Mapping[tuple[Any, ...], list[Any]]
+) -> SetAnalysis:
+    """Put together what the steps of one test set found; what is left takes no time."""
+    scored = given.scored
     unknown = [metric for metric in scored.metrics if not scored.is_comparable(metric)]
     left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
     left_out += _small_families(given, rules)
-    boards = {metric: boards_of(scored, metric, rules) for metric in chosen} if len(scored.models) > 1 else {}
-    groups, boxes = _groups(given, rules, chosen)
-    aggregated, aggregated_boxes = _aggregated(given, rules, chosen)
-    stability = {metric: found for metric in boards if (found := _stability(scored, metric, rules)) is not None}
+    boards = {metric: tuple(found["boards", metric]) for metric in metrics if ("boards", metric) in found}
+    groups, aggregated = (
+        tuple(one for metric in metrics for one in found.get((kind, metric), ()) if one is not None)
+        for kind in ("groups", "aggregated")
+    )
     cases = scored.common_cases if rules.cases == "common" else scored.cases
-    maps = {metric: tuple(_maps(scored, metric, found, rules)) for metric, found in boards.items()}
+    maps = {metric: tuple(_maps(scored, metric, made, rules)) for metric, made in boards.items()}
+    stability = {metric: one for metric in boards for one in found["stability", metric] if one is not None}
+    typical = {metric: _typical(scored, metric, maps[metric], rules) for metric in boards}
+    theirs = rules.is_touchstone
     return SetAnalysis(
         scored.name,
         scored,
-        audit_coverage(scored, chosen[0], (*given.findings, *left_out)),
+        audit_coverage(scored, metrics[0], (*given.findings, *left_out)),
         describe_cohort(scored.metadata, cases, given.split) if scored.metadata else None,
         boards,
         maps,
-        tuple(groups),
-        tuple(aggregated),
-        tuple(boxes),
-        tuple(aggregated_boxes),
-        tuple(_parts(given, boards, rules)),
-        stability,
-        {metric: changed_winners(found) for metric, found in boards.items()},
-        {metric: position_pairing(scored, metric) for metric in boards},
-        {
-            metric: typical
+        () if theirs else groups,
+        () if theirs else aggregated,
+        groups if theirs else (),
+        aggregated if theirs else (),
+        tuple(
+            beside(name, board, boards[metric][0])
             for metric in boards
-            if (typical := _typical(scored, metric, maps[metric], rules)) is not None
-        },
-        {metric: web_board(scored, metric) for metric in boards} if rules.is_touchstone else {},
+            for name, board in found["parts", metric]
+            if board is not None
+        ),
+        stability,
+        {metric: changed_winners(made) for metric, made in boards.items()},
+        {metric: found["pairing", metric][0] for metric in boards},
+        {metric: one for metric, one in typical.items() if one is not None},
+        {metric: web_board(scored, metric) for metric in boards} if theirs else {},
     )
 
 
@@ -177,58 +180,6 @@ def _small_families(given: StudyInput, rules: Rules) -> Iterator[str]:
         if not family.suggested and sum(size >= minimum for size in sizes.values()) < 2:
             named = ", ".join(f"{name} {size}" for name, size in sizes.items())
             yield f"groups of {family.name!r} are not compared: it takes two of {minimum} cases or more ({named})"
-
-
-def subjects_of(scored: ScoredSet, metric: str, rules: Rules) -> Iterator[tuple[str, ScoreMatrix]]:
-    """Yield the average (per case, over the structures it has) and every structure with their scores."""
-    average = scored.average(metric, "case-mean", rules.cases)
-    if average is not None:
-        yield AVERAGE, average
-    for structure in scored.structures:
-        yield structure, scored.matrix(structure, metric, rules.cases)
-
-
-def _groups(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> tuple[list[GroupReport], list[BoxFigure]]:
-    reports, boxes = [], []
-    metadata = given.scored.metadata
-    for metric in metrics if given.families else ():
-        for subject, matrix in subjects_of(given.scored, metric, rules):
-            for family in given.families:
-                if rules.is_touchstone:
-                    box = box_figure(matrix, family, metadata, subject, metric, family.minimum or rules.minimum)
-                    boxes += [box] if box is not None else []
-                    continue
-                leading = subject == AVERAGE
-                report = report_groups(
-                    matrix,
-                    family,
-                    metadata,
-                    subject,
-                    metric,
-                    rules,
-                    strata=given.strata if leading and given.strata and given.strata[0] != family.name else None,
-                    with_interaction=leading,
-                )
-                reports += [report] if report is not None else []
-    return reports, boxes
-
-
-def _aggregated(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> tuple[list[GroupReport], list[BoxFigure]]:
-    reports, boxes = [], []
-    for metric in metrics if given.families else ():
-        scored = given.scored
-        if rules.cases == "common":
-            scored = scored.restricted(scored.common_cases, scored.name)
-        matrix = aggregated_matrix(scored, metric)
-        for family in given.families if matrix is not None else ():
-            assert matrix is not None  # noqa: S101 - told by the line above, for the type checker
-            if rules.is_touchstone:
-                box = box_figure(matrix, family, scored.metadata, AVERAGE, metric, rules.aggregated_minimum)
-                boxes += [box] if box is not None else []
-            else:
-                report = report_groups(matrix, family, scored.metadata, AVERAGE, metric, rules)
-                reports += [report] if report is not None else []
-    return reports, boxes
 
 
 def _maps(scored: ScoredSet, metric: str, boards: Sequence[Board], rules: Rules) -> Iterator[SignificanceMap]:
@@ -252,21 +203,3 @@ def _typical(scored: ScoredSet, metric: str, maps: Sequence[SignificanceMap], ru
     structures = [found for found in maps if found.subject in scored.structures]
     pairs = [(scored.matrix(found.subject, metric, rules.cases), found) for found in structures]
     return typical_case(metric, [pair for pair in pairs if not pair[0].has_failures_without_value])
-
-
-def _stability(scored: ScoredSet, metric: str, rules: Rules) -> OrderStability | None:
-    matrix = scored.average(metric, "case-mean", rules.cases)
-    if matrix is None:
-        matrix = scored.matrix(scored.structures[0], metric, rules.cases)
-    return order_stability(matrix, seed=rules.seed)
-
-
-def _parts(given: StudyInput, boards: Mapping[str, tuple[Board, ...]], rules: Rules) -> Iterator[PartBoard]:
-    if given.split is None:
-        return
-    values = sorted({row.get(given.split, "") for row in given.scored.metadata.values()} - {""})
-    for metric, found in boards.items():
-        for value in values:
-            part = part_board(given.scored, metric, given.split, value, found[0], rules)
-            if part is not None:
-                yield part

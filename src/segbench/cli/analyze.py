@@ -22,6 +22,9 @@ from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
+from segbench.cli.printing import progress_bar
+from segbench.cli.results import job_count
+from segbench.pipeline import worker_count
 from segbench.studies import StudyOptions, read_study, records_in, write_study
 from segbench.studies.words import changes, outcome, warnings_of
 
@@ -51,8 +54,9 @@ def add_parser(subparsers: Any) -> None:
         "--figures", default="svg,pdf", metavar="KINDS", help="formats of the figures, or none (default: svg,pdf)"
     )
     parser.add_argument(
-        "--jobs", "--processes", type=int, metavar="N", help="processes that render figures (default: one per core)"
-    )
+        "--jobs", "--processes", type=job_count, metavar="N",
+        help="processes that compute and draw (default: one per core; few scores are computed in one)",
+    )  # fmt: skip
     add_rule_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -95,8 +99,12 @@ def run(args: argparse.Namespace) -> int:
     rules = rules_of_arguments(args, minimum=args.minimum)
     options = study_options(args.results, args, groups=args.groups, split=args.split, stratify=args.stratify)
     inputs, models = read_study(options, rules)
-    analysis = analyze(inputs, rules, title=args.title, models=models)
-    written = write_study(analysis, args.out, endings=_endings(args.figures), processes=args.jobs)
+    endings = _endings(args.figures)
+    jobs = args.jobs or worker_count(table for one in inputs for table in one.scored.tables.values())
+    with progress_bar("analysing") as told:
+        analysis = analyze(inputs, rules, title=args.title, models=models, jobs=jobs, progress=told)
+    with progress_bar("drawing") as told:
+        written = write_study(analysis, args.out, endings=endings, processes=args.jobs, progress=told)
     _print(analysis)
     console().print(
         f"{written.page}: page, {written.n_figures} figures, {written.n_tables} tables", markup=False, soft_wrap=True

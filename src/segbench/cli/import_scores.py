@@ -10,9 +10,10 @@ from segauge import read_metadata
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import KEY_HELP, add_source_arguments, read_sources
 from segbench.cards import dataset_card
-from segbench.cli.printing import console, print_boards
+from segbench.cli.printing import console, print_boards, progress_bar
 from segbench.config import EXPOSURE_POLICIES
 from segbench.leaderboard import make_leaderboard
+from segbench.pipeline import worker_count
 from segbench.records import save_record
 from segbench.scoring import record_of_scores
 
@@ -58,7 +59,8 @@ def run(args: argparse.Namespace) -> int:
         metadata=None if args.metadata is None else read_metadata(args.metadata, key=args.key),
         settings={name: getattr(args, name) for name in names},
     )
-    board = make_leaderboard(record)
+    with progress_bar("statistics") as told:
+        board = make_leaderboard(record, jobs=worker_count(record.tables.values()), progress=told)
     print_boards(record, board, every=args.boards)
     save_record(record.with_analysis(board.to_dict()), args.output)
     out = console()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
@@ -15,7 +16,7 @@ from segbench.site.chapters import curve_points
 #: More boards than this are printed only when asked for.
 MOST_BOARDS = 6
 
-__all__ = ["console", "one_line", "print_boards", "print_progress", "print_table"]
+__all__ = ["console", "one_line", "print_boards", "print_progress", "print_table", "progress_bar"]
 
 
 def print_progress(what: str, done: int, total: int) -> None:
@@ -27,6 +28,38 @@ def print_progress(what: str, done: int, total: int) -> None:
     ended = "\n" if done >= total else ""
     width = shutil.get_terminal_size().columns - 1
     print(f"\r\x1b[K{words[:width]}", end=ended, file=sys.stderr, flush=True)  # noqa: T201
+
+
+@contextmanager
+def progress_bar(doing: str) -> Iterator[Callable[[str, int, int], None]]:
+    """Show a bar on standard error; yield what is told of each step: what is done, how many are, and of how many.
+
+    Nothing is shown where standard error is no terminal: in a log a bar is noise.
+    """
+    if not sys.stderr.isatty():
+        yield _say_nothing
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    # The name of what is done comes last and is cut at the edge: a line that wraps could not be drawn over.
+    columns = (
+        TextColumn(doing), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        TextColumn("{task.fields[what]}", markup=False),
+    )  # fmt: skip
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task(doing, total=None, what="")
+
+        def tell(what: str, done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total, what=one_line(what))
+
+        yield tell
+        # What nothing was told of was done at once: an empty bar need not stay.
+        bar.update(task, what="", visible=bar.tasks[0].total is not None)
+
+
+def _say_nothing(_what: str, _done: int, _total: int) -> None:
+    pass
 
 
 def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:

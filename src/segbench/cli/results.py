@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cli.printing import console, one_line, print_boards, print_progress
+from segbench.cli.printing import console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import Leaderboard, make_leaderboard
+from segbench.pipeline import worker_count
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, dataset
 from segbench.site import RunFiles, render
@@ -20,11 +20,7 @@ from segbench.verification import recorded_files, verify_statistics
 #: Exit code of a record whose numbers do not follow.
 DOES_NOT_FOLLOW = 5
 _SHOWN = 20
-_JOBS_HELP = "worker processes (default: one per core; none for a small record)"
-#: Cells (cases x structures x models) from which on a record is worth worker processes: they take a second to start.
-WORTH_WORKERS = 20_000
-#: Structures from which on their statistics are worth a line each.
-WORTH_PROGRESS = 10
+JOBS_HELP = "worker processes (default: one per core; none for a small record)"
 _JUST_COMPUTED = ("The statistics were computed from the scores when these pages were made.", True)
 
 
@@ -44,7 +40,7 @@ def add_parser(subparsers: Any) -> None:
     again.add_argument("--write", action="store_true", help="write the record with the recomputed statistics")
     again.add_argument("--boards", action="store_true", help="print every board, however many there are")
     again.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
-    again.add_argument("--jobs", type=_jobs, default=0, metavar="N", help=_JOBS_HELP)
+    again.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
     again.set_defaults(run=run_reanalyze)
     pages: argparse.ArgumentParser = subparsers.add_parser(
         "render",
@@ -67,23 +63,20 @@ def add_parser(subparsers: Any) -> None:
         "--config", type=Path, nargs="+", default=[], metavar="FILE", help="configs of the runs: where the datasets are"
     )
     pages.add_argument("--no-verify", action="store_true", help="do not check first whether the statistics follow")
-    pages.add_argument("--jobs", type=_jobs, default=0, metavar="N", help=_JOBS_HELP)
+    pages.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
     pages.set_defaults(run=run_render)
 
 
-def _jobs(text: str) -> int:
+def job_count(text: str) -> int:
     """Return a number of worker processes."""
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a number of worker processes of 1 or more, got {text!r}")
     return int(text)
 
 
-def _workers(given: int, records: Sequence[RunRecord]) -> int:
-    """Return how many processes to take: one per core, and none for a record that is done before they have started."""
-    if given:
-        return given
-    cells = sum(table.status.size for record in records for table in record.tables.values())
-    return (os.cpu_count() or 1) if cells >= WORTH_WORKERS else 1
+def workers(given: int, records: Sequence[RunRecord]) -> int:
+    """Return how many processes to take: what was asked for, or what the records are worth."""
+    return given or worker_count(table for record in records for table in record.tables.values())
 
 
 def run_reanalyze(args: argparse.Namespace) -> int:
@@ -92,8 +85,9 @@ def run_reanalyze(args: argparse.Namespace) -> int:
         raise InvalidInput("Name one record: `segbench reanalyze results/phantom.json`.")
     path = args.results or args.named
     record = load_record(path)
-    jobs = _workers(args.jobs, [record])
-    board = make_leaderboard(record, jobs=jobs, progress=_analysis_progress)
+    jobs = workers(args.jobs, [record])
+    with progress_bar("statistics") as told:
+        board = make_leaderboard(record, jobs=jobs, progress=told)
     print_boards(record, board, every=args.boards)
     code = print_statistics_check(record, board)
     fresh = record.with_analysis(board.to_dict())
@@ -111,7 +105,7 @@ def run_render(args: argparse.Namespace) -> int:
     if not paths:
         raise InvalidInput("Name the records: `segbench render results/phantom.json --out site`.")
     records = [load_record(path) for path in paths]
-    jobs = _workers(args.jobs, records)
+    jobs = workers(args.jobs, records)
     checks = [("", True) if args.no_verify else _checked(record, jobs) for record in records]
     files = _files(records, args.predictions, args.config)
     known = [analysed(record, jobs) for record in records]
@@ -156,7 +150,8 @@ def _checked(record: RunRecord, jobs: int) -> tuple[str, bool]:
     """Return what a check of the record says, and whether all of it follows."""
     if record.analysis is None and record.published is None:
         return _JUST_COMPUTED
-    found = verify_statistics(record, jobs=jobs)
+    with progress_bar("checking") as told:
+        found = verify_statistics(record, jobs=jobs, progress=told)
     console().print(str(found), markup=False)
     return f"{str(found)[0].upper()}{str(found)[1:]}", found.holds
 
@@ -183,7 +178,8 @@ def analysed(record: RunRecord, jobs: int = 1) -> RunRecord:
     """Return a record with its analysis, computed where it has none."""
     if record.analysis is not None:
         return record
-    return record.with_analysis(make_leaderboard(record, jobs=jobs, progress=_analysis_progress).to_dict())
+    with progress_bar("statistics") as told:
+        return record.with_analysis(make_leaderboard(record, jobs=jobs, progress=told).to_dict())
 
 
 def render_pages(
@@ -197,14 +193,6 @@ def render_pages(
 ) -> None:
     """Make the pages of records; without `checks` they say that the statistics were just computed."""
     said = [_JUST_COMPUTED] * len(records) if checks is None else checks
-    front = render(records, folder, title=title, checks=said, files=files, jobs=jobs, progress=_page_progress)
+    with progress_bar("pages") as told:
+        front = render(records, folder, title=title, checks=said, files=files, jobs=jobs, progress=told)
     console().print(f"written: open {front}", markup=False)
-
-
-def _analysis_progress(structure: str, done: int, total: int) -> None:
-    if total >= WORTH_PROGRESS:
-        print_progress(f"statistics of {structure}", done, total)
-
-
-def _page_progress(what: str, done: int, total: int) -> None:
-    print_progress(f"page of {what}", done, total)

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, print_boards, print_progress, print_table
-from segbench.cli.results import render_pages
+from segbench.cli.printing import console, one_line, print_boards, print_progress, print_table, progress_bar
+from segbench.cli.results import job_count, render_pages
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import leaderboard_of
-from segbench.pipeline import fetch_cases, make_predictions, make_record, open_benchmark
+from segbench.pipeline import (
+    fetch_cases,
+    make_predictions,
+    open_benchmark,
+    score_predictions,
+    with_leaderboard,
+    worker_count,
+)
 from segbench.planning import Plan
 from segbench.records import save_record
 from segbench.site import RunFiles
@@ -42,7 +50,11 @@ def add_parser(subparsers: Any) -> None:
             help="where predictions are made, instead of what the config says: serial, processes, dask, modal, or the "
             "address of a dask scheduler",
         )  # fmt: skip
-        parser.add_argument("--jobs", type=int, metavar="N", help="so many at a time, instead of what the config says")
+        parser.add_argument(
+            "--jobs", type=job_count, metavar="N",
+            help="so many predictions at a time, and so many processes for scores and statistics, instead of what the "
+            "config says",
+        )  # fmt: skip
         parser.add_argument(
             "--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto, instead of what the config says"
         )
@@ -83,13 +95,17 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
     _print_plan(benchmark.plan)
     cases = fetch_cases(benchmark, print_progress)
     made = make_predictions(benchmark, cases, print_progress, only_cached=only_cached)
-    record = make_record(benchmark, cases, made)
+    record = score_predictions(benchmark, cases, made, show_progress=sys.stderr.isatty())
+    with progress_bar("statistics") as told:
+        record = with_leaderboard(record, jobs=config.jobs, progress=told)
     save_record(record, config.results_path)
     board = leaderboard_of(record)
     print_boards(record, board, every=args.boards)
     console().print(f"written: {config.results_path}", markup=False)
     if args.render is not None:
-        render_pages([record], args.render, files=[RunFiles.of(benchmark.dataset.card, cases, made.predictions)])
+        files = [RunFiles.of(benchmark.dataset.card, cases, made.predictions)]
+        jobs = worker_count(record.tables.values(), most=config.jobs)
+        render_pages([record], args.render, files=files, jobs=jobs)
     return SOME_FAILED if any(entry.failures for entry in record.models) else 0
 
 

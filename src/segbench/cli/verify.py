@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cli.printing import console, one_line
-from segbench.cli.results import DOES_NOT_FOLLOW
+from segbench.cli.printing import console, one_line, progress_bar
+from segbench.cli.results import DOES_NOT_FOLLOW, JOBS_HELP, job_count, workers
 from segbench.config import RunConfig, read_config
 from segbench.pipeline import fetch_cases, make_predictions, open_benchmark
 from segbench.records import RunRecord, load_record
@@ -42,25 +42,25 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="level 2: only N predictions, chosen at random")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice (default: 0)")
     parser.add_argument("--again", action="store_true", help="level 3: run the models again, in a folder of its own")
-    parser.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one)")
+    parser.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify level after level, and print what does not follow."""
     record = load_record(args.results)
-    found = [verify_statistics(record)]
+    jobs = args.jobs or None
+    with progress_bar("statistics") as told:
+        found = [verify_statistics(record, jobs=workers(args.jobs, [record]), progress=told)]
     if args.predictions is not None or args.again:
         if args.config is None:
             raise InvalidInput("Scores can be verified only with the ground truth: pass --config of the run.")
         config = read_config(args.config)
         if args.predictions is not None:
             cases = _cases(record, config)
-            found.append(
-                verify_scores(record, cases, args.predictions, sample=args.sample, seed=args.seed, jobs=args.jobs)
-            )
+            found.append(verify_scores(record, cases, args.predictions, sample=args.sample, seed=args.seed, jobs=jobs))
         if args.again:
-            found.append(_made_again(record, config, args.jobs))
+            found.append(_made_again(record, config, jobs))
     for one in found:
         _print(one)
     return 0 if all(one.holds for one in found) else DOES_NOT_FOLLOW

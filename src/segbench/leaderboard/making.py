@@ -62,11 +62,13 @@ def make_leaderboard(record: RunRecord, *, jobs: int = 1, progress: Progress | N
     """Return the leaderboard that follows from the scores of a record, whatever analysis it came with.
 
     Structures are analysed one by one, in so many processes (`jobs`); no number depends on how many these are.
-    `progress` is called with the structure that is done, how many are, and of how many.
+    `progress` is called with the structure (or the average) that is done, how many are, and of how many.
     """
     settings = _Settings.of(record.settings)
     found: dict[str, dict[str, _Analysed]] = {}
-    total = len(record.structures)
+    # One structure has no average.
+    averaged = record.metrics if len(record.structures) > 1 else ()
+    total = len(record.structures) + len(averaged)
     parts = (record.of_structure(structure) for structure in record.structures)
     # In this process an error is what it is; in a worker it comes back as words.
     here = (Outcome(index, structure_boards(part)) for index, part in enumerate(parts))
@@ -81,10 +83,12 @@ def make_leaderboard(record: RunRecord, *, jobs: int = 1, progress: Progress | N
     boards, averages = [], []
     for structure in record.structures:
         boards += [one.board for one in found[structure].values()]
-    for metric in record.metrics:
+    for done, metric in enumerate(averaged, start=len(found) + 1):
         matrices = {name: found[name][metric].scores for name in record.structures if metric in found[name]}
         if len(matrices) > 1:
             averages.append(_average_board(record, metric, matrices, settings))
+        if progress is not None:
+            progress(f"{AVERAGE} {metric}", done, total)
     return Leaderboard(tuple(boards), tuple(averages), vars(settings))
 
 

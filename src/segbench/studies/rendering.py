@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -22,26 +22,39 @@ def render_figures(
     *,
     endings: tuple[str, ...] = (".svg", ".pdf"),
     processes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> dict[str, str]:
     """Write all figures below a folder and return, per name, the SVG of those that stand in the page.
 
     `processes` is the number of rendering processes: as many as there are processors if None; 1 renders here.
+    `progress` is called with the figure that is done, how many are, and of how many.
     """
     count = min(processes or os.cpu_count() or 1, MOST_PROCESSES)
     # What is put together of others comes last: it takes their SVG files.
     drawn = [figure for figure in figures if not figure.parts]
     joined = [figure for figure in figures if figure.parts]
+    done: Iterator[tuple[StudyFigure, str]]
     if count <= 1 or len(drawn) < 2:
-        done = (_rendered(figure, folder, endings) for figure in (*drawn, *joined))
-        return {figure.name: text for figure, text in zip((*drawn, *joined), done, strict=True) if text}
-    # Spawned, not forked: a fork of a process with threads (BLAS) may never come back.
-    context = multiprocessing.get_context("spawn")
+        done = ((figure, _rendered(figure, folder, endings)) for figure in (*drawn, *joined))
+    else:
+        done = _in_processes((drawn, joined), folder, endings, count)
     rendered: dict[str, str] = {}
-    with ProcessPoolExecutor(count, mp_context=context) as pool:
-        for part in (drawn, joined):
-            pending = [pool.submit(_rendered, figure, folder, endings) for figure in part]
-            rendered |= {figure.name: future.result() for figure, future in zip(part, pending, strict=True)}
+    for figure, text in done:
+        rendered[figure.name] = text
+        if progress is not None:
+            progress(figure.title, len(rendered), len(figures))
     return {name: text for name, text in rendered.items() if text}
+
+
+def _in_processes(
+    parts: Sequence[Sequence[StudyFigure]], folder: Path, endings: tuple[str, ...], count: int
+) -> Iterator[tuple[StudyFigure, str]]:
+    """Yield figures as they are done; a part begins when the one before it has ended."""
+    # Spawned, not forked: a fork of a process with threads (BLAS) may never come back.
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
+        for part in parts:
+            pending = [pool.submit(_rendered, figure, folder, endings) for figure in part]
+            yield from ((figure, future.result()) for figure, future in zip(part, pending, strict=True))
 
 
 def _rendered(figure: StudyFigure, folder: Path, endings: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -36,6 +36,7 @@ def write_study(
     *,
     endings: tuple[str, ...] = (".svg", ".pdf"),
     processes: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> WrittenStudy:
     """Write everything that an analysis shows into a folder.
 
@@ -44,6 +45,7 @@ def write_study(
         folder: made if it is not there; files of the same names are replaced.
         endings: formats of the figures; none are drawn without any.
         processes: that render figures beside each other; as many as there are processors if None.
+        progress: called with the figure that is done, how many are, and of how many.
 
     """
     if folder.exists() and not folder.is_dir():
@@ -51,7 +53,7 @@ def write_study(
     folder.mkdir(parents=True, exist_ok=True)
     figures = _with_own_names(list(study_figures(analysis))) if endings else []
     tables = list(study_tables(analysis))
-    rendered = render_figures(figures, folder / "figures", endings=endings, processes=processes)
+    rendered = render_figures(figures, folder / "figures", endings=endings, processes=processes, progress=progress)
     for table in tables:
         _write_table(table, folder / "tables")
     page = write_whole(folder / "index.html", study_page(analysis, figures, rendered, tables, endings))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,20 +48,27 @@ class Verification:
         return f"{head}: {len(self.mismatches)} do not follow."
 
 
-def verify_statistics(record: RunRecord, *, jobs: int = 1, recomputed: Leaderboard | None = None) -> Verification:
+def verify_statistics(
+    record: RunRecord,
+    *,
+    jobs: int = 1,
+    recomputed: Leaderboard | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Verification:
     """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards.
 
     Args:
         record: what is checked.
         jobs: worker processes that recompute the boards.
         recomputed: the leaderboard that follows from the scores, where `make_leaderboard` made it already.
+        progress: called with the structure that is done, how many are, and of how many.
 
     """
     if record.analysis is None and record.published is None:
         raise InvalidInput("This record has no statistics yet; `segbench reanalyze --write` makes them.")
     found: list[Mismatch] = []
     numbers = 0
-    for name, published, follows in _pairs(record, recomputed, jobs):
+    for name, published, follows in _pairs(record, recomputed, jobs, progress):
         numbers += count_numbers(published)
         found += mismatches(published, follows, name)
     found += exposure_mismatches(record)
@@ -70,7 +77,7 @@ def verify_statistics(record: RunRecord, *, jobs: int = 1, recomputed: Leaderboa
 
 
 def _pairs(
-    record: RunRecord, recomputed: Leaderboard | None, jobs: int
+    record: RunRecord, recomputed: Leaderboard | None, jobs: int, progress: Callable[[str, int, int], None] | None
 ) -> list[tuple[str, Mapping[str, Any], Mapping[str, Any]]]:
     """Return what was published and what follows, per set of rules."""
     pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
@@ -78,7 +85,7 @@ def _pairs(
         rules = record.analysis.get("rules")
         if rules != RULES:
             raise InvalidInput(f"The analysis was made by the rules {rules!r}; this version knows {RULES!r}.")
-        board = make_leaderboard(record, jobs=jobs) if recomputed is None else recomputed
+        board = make_leaderboard(record, jobs=jobs, progress=progress) if recomputed is None else recomputed
         pairs.append(("analysis", record.analysis, board.to_dict()))
     if record.published is not None:
         rules = record.published.get("rules")

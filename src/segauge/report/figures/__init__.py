@@ -10,14 +10,8 @@ from segauge.report.figures.curves import Curve, curves, stability
 from segauge.report.figures.distributions import MOST_POINTS, MOST_POINTS_IN_ALL, Cases, Point, boxes, raincloud
 from segauge.report.figures.intervals import Interval, Recall, forest, recall_by_size
 from segauge.report.figures.panels import joined_svg, panels, save_as, with_row_notes
-from segauge.report.figures.rankings import (
-    PairCell,
-    cliques,
-    critical_difference,
-    podium,
-    rank_blobs,
-    significance_map,
-)
+from segauge.report.figures.places import podium, rank_blobs
+from segauge.report.figures.rankings import PairCell, cliques, critical_difference, significance_map
 from segauge.report.figures.rendering import FILE_FORMATS, inline_svg, save, svg
 from segauge.report.figures.themes import COLOURS, ThemeName, config, style_rules
 

@@ -1,4 +1,4 @@
-"""Several models on the same cases: significance map, ranks over resamples, podium, critical-difference diagram."""
+"""Several models on the same cases: significance map and critical-difference diagram."""
 
 from __future__ import annotations
 
@@ -11,19 +11,14 @@ from segauge.report.figures.charting import (
     WIDTH,
     altair_module,
     chart_of,
-    number_text,
     unique_labels,
-    value_axis,
-    value_scale,
 )
-from segauge.report.figures.themes import COLOURS, series_colours
+from segauge.report.figures.themes import COLOURS
 
 if TYPE_CHECKING:
     import altair
 
 _INK = COLOURS["light"]
-#: How many cases of a podium get a line; more would be a web.
-MOST_LINES = 150
 
 
 @dataclass(frozen=True)
@@ -111,143 +106,6 @@ def _cell_row(cell: PairCell, short: Mapping[str, str]) -> dict[str, Any]:
         "row": short[cell.row], "column": short[cell.column], "verdict": cell.verdict, "sign": sign, "effect": effect,
         "p": p, "label": ", ".join(words),
     }  # fmt: skip
-
-
-def rank_blobs(
-    frequencies: Mapping[str, Mapping[float, float]],
-    *,
-    intervals: Mapping[str, tuple[float, float]] | None = None,
-    title: str = "",
-    width: int = WIDTH,
-) -> altair.LayerChart:
-    """Return how often each model has each rank over resampled cases, as the area of a disc.
-
-    Args:
-        frequencies: per model (in the order of the columns) the share of resamples per rank.
-        intervals: per model a range of ranks, drawn as a line: the ranks that the data do not exclude.
-        title: of the figure.
-        width: of the plot area in pixels.
-
-    """
-    alt = altair_module()
-    short = dict(zip(frequencies, unique_labels(list(frequencies)), strict=True))
-    count = len(short)
-    rows = [
-        {"model": short[name], "rank": rank, "share": share, "label": f"{name}: rank {rank:g} in {share:.1%}"}
-        for name, shares in frequencies.items()
-        for rank, share in shares.items()
-        if share > 0
-    ]
-    step = min(width / count, 90)
-    x = alt.X("model:N", sort=list(short.values()), axis=alt.Axis(title=None, labelAngle=-35, **_BARE))
-    scale = alt.Scale(domain=[count + 0.5, 0.5], nice=False)
-    y = alt.Y("rank:Q", scale=scale, axis=value_axis("rank", values=list(range(1, count + 1)), format="d"))
-    colour = alt.Color(
-        "model:N",
-        legend=None,
-        sort=list(short.values()),
-        scale=alt.Scale(domain=list(short.values()), range=series_colours(count)),
-    )
-    height = min(max(34 * count, 140), 560)
-    # The largest disc (a share of 1) just fills the distance of two rows or columns.
-    largest = math.pi * (min(step, height / count) * 0.46) ** 2
-    size = alt.Size("share:Q", scale=alt.Scale(domain=[0, 1], range=[0, largest]), legend=None)
-    layers = [chart_of(rows).mark_circle(opacity=0.85).encode(x=x, y=y, size=size, color=colour, description="label:N")]
-    if intervals:
-        spans = [{"model": short[name], "low": low, "high": high} for name, (low, high) in intervals.items()]
-        rule = chart_of(spans).mark_rule(strokeWidth=1.5, color=_INK["ink"])
-        layers.append(rule.encode(x=x, y=alt.Y("low:Q", scale=scale), y2="high:Q"))
-    chart: altair.LayerChart = alt.layer(*layers).properties(width=step * count, height=height)
-    return chart.properties(title=title) if title else chart
-
-
-def podium(
-    scores: Mapping[str, Mapping[str, float]],
-    *,
-    axis: str,
-    higher_is_better: bool = True,
-    title: str = "",
-    width: int = WIDTH,
-) -> altair.VConcatChart:
-    """Return the podium plot: per case the models on their places, joined by a line, and how often each has each place.
-
-    Args:
-        scores: per model the value of each case; only cases that all models have are drawn.
-        axis: title of the axis of values.
-        higher_is_better: which value comes first.
-        title: of the figure.
-        width: of the plot area in pixels.
-
-    """
-    alt = altair_module()
-    short = dict(zip(scores, unique_labels(list(scores)), strict=True))
-    names, count = list(short.values()), len(short)
-    dots, wins = _placed(scores, short, higher_is_better)
-    places = alt.Axis(title="place within a case", values=list(range(1, count + 1)), format="d", grid=False)
-    x = alt.X("x:Q", scale=alt.Scale(domain=[0.5, count + 0.5], nice=False), axis=None)
-    y = alt.Y("value:Q", axis=value_axis(axis), scale=value_scale())
-    colour = alt.Color(
-        "model:N", sort=names, scale=alt.Scale(domain=names, range=series_colours(count)), legend=alt.Legend(title=None)
-    )
-    edges = chart_of([{"x": place + 0.5} for place in range(1, count)]).mark_rule(color=_INK["line"]).encode(x=x)
-    lined = [row for row in dots if row["order"] < MOST_LINES]
-    upper = alt.layer(
-        edges,
-        chart_of(lined)
-        .mark_line(color=_INK["quiet"], opacity=0.14, strokeWidth=1)
-        .encode(x=x, y=y, detail="case:N", order="x:Q"),
-        chart_of(dots)
-        .mark_point(filled=True, size=22, opacity=0.8)
-        .encode(x=x, y=y, color=colour, description="label:N"),
-    ).properties(width=width, height=240)
-    lower = (
-        chart_of(wins)
-        .mark_bar(width=max(4, round(0.8 * width / count / (count + 1))))
-        .encode(
-            x=alt.X("x:Q", scale=alt.Scale(domain=[0.5, count + 0.5]), axis=places),
-            y=alt.Y("share:Q", axis=value_axis("share of cases", format="%", tickCount=3)),
-            color=colour,
-            description="label:N",
-        )
-        .properties(width=width, height=70)
-    )
-    chart: altair.VConcatChart = alt.vconcat(upper, lower, spacing=6)
-    return chart.properties(title=title) if title else chart
-
-
-def _placed(
-    scores: Mapping[str, Mapping[str, float]], short: Mapping[str, str], higher_is_better: bool
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Return a row per case and model at its place, and a row per place and model with its share of cases."""
-    shared = set.intersection(*(set(values) for values in scores.values()))
-    cases = [case for case in next(iter(scores.values())) if case in shared]
-    names, count = list(scores), len(scores)
-    taken: dict[tuple[int, str], int] = {}
-    dots = []
-    for order, case in enumerate(cases):
-        sign = -1.0 if higher_is_better else 1.0
-        ranked = sorted(names, key=lambda name: (sign * scores[name][case], names.index(name)))
-        for place, name in enumerate(ranked, start=1):
-            taken[place, name] = taken.get((place, name), 0) + 1
-            value = scores[name][case]
-            words = f"{case}: {name} is number {place} with {number_text(value)}"
-            dots.append(
-                {"x": _slot(place, names.index(name), count), "value": value, "case": case, "order": order,
-                 "model": short[name], "label": words}
-            )  # fmt: skip
-    wins = [
-        {
-            "x": _slot(place, names.index(name), count), "share": times / len(cases), "model": short[name],
-            "label": f"{name} is number {place} in {times} of {len(cases)} cases",
-        }
-        for (place, name), times in taken.items()
-    ]  # fmt: skip
-    return dots, wins
-
-
-def _slot(place: int, model: int, count: int) -> float:
-    """Return where a model stands within a place: side by side, in the order of the models."""
-    return place - 0.5 + (model + 1) / (count + 1)
 
 
 def cliques(order: Sequence[str], apart: Collection[tuple[str, str]]) -> list[tuple[str, ...]]:

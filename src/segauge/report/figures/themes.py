@@ -27,6 +27,7 @@ _LIGHT = {
     "series 6": "#2f93cf",
     "series 7": "#756f0a",
     "series 8": "#444b53",
+    "rest": "#89929b",
     "better": "#0071b1",
     "worse": "#d45d00",
     "undecided": "#e3e7eb",
@@ -48,6 +49,7 @@ _DARK = {
     "series 6": "#8ccbf0",
     "series 7": "#cfc745",
     "series 8": "#b9c0c7",
+    "rest": "#717b85",
     "better": "#4ca8df",
     "worse": "#ef813b",
     "undecided": "#2c333a",
@@ -74,6 +76,17 @@ def colour(name: str, theme: ThemeName = "light") -> str:
 def series_colours(count: int, theme: ThemeName = "light") -> list[str]:
     """Return the colours of so many series; beyond the palette they repeat, so a figure must label them as well."""
     return [colours(theme)[SERIES[i % len(SERIES)]] for i in range(count)]
+
+
+def leaders(count: int) -> int:
+    """Return how many of so many series have a colour of their own: all, or one fewer than there are colours."""
+    return count if count <= len(SERIES) else len(SERIES) - 1
+
+
+def leader_colours(count: int, theme: ThemeName = "light") -> list[str]:
+    """Return a colour per series of which none stands for two: those beyond the leaders share a grey."""
+    first = leaders(count)
+    return [*series_colours(first, theme), *[colours(theme)["rest"]] * (count - first)]
 
 
 def colours(theme: ThemeName) -> Mapping[str, str]:

@@ -1,0 +1,102 @@
+"""Which structures a command measures: what the user says, what the dataset declares, or what the files hold."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from segauge.errors import InvalidInput, SegaugeError, UnknownStructure
+from segauge.evaluation import Case
+from segauge.io import Limits, read_labels
+from segauge.io.layouts.pairs import Pairing
+from segauge.labeling import Labeling
+
+#: Cases that are looked into where nobody says what to measure, spread over all of them.
+LOOKED_INTO = 4
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """What `evaluate` is asked for, and what to tell the user about it ("" where that was said by themselves)."""
+
+    structures: Any
+    words: str = ""
+
+
+def chosen_structures(pairing: Pairing, cases: Sequence[Case], args: argparse.Namespace) -> Chosen:
+    """Return what to measure.
+
+    What the user says, looked up among the layout's structures; otherwise all of those. Where nobody says anything,
+    every label if ground truth and predictions hold several, and else all that is not 0 as one structure.
+    """
+    if args.label is not None or args.pred_structures is not None or args.structures is not None:
+        return Chosen(_asked(pairing, args))
+    if pairing.structures is not None or args.segment_number is not None or not _hold_several(cases, args):
+        return Chosen(pairing.structures)
+    return Chosen(
+        "all",
+        "ground truth and predictions hold several labels, so each is measured; --structures names or joins them, and "
+        "--structures foreground takes all of them as one",
+    )
+
+
+def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
+    if args.label is not None:
+        return None
+    declared = pairing.structures
+    if args.structures is None:
+        return declared
+    if args.structures in ("all", "foreground") or args.structures.lower().endswith((".json", ".yaml", ".yml")):
+        return args.structures
+    wanted = comma_separated(args.structures)
+    if any("=" in part for part in wanted):
+        return named_structures(wanted)
+    if not isinstance(declared, Labeling):
+        return [int(part) if part.lstrip("-").isdigit() else part for part in wanted]
+    chosen: dict[str, tuple[int, ...]] = {}
+    for part in wanted:
+        if not part.isdigit() and part not in declared.structures:
+            raise UnknownStructure(f"No structure {part!r} in this dataset; there are {', '.join(declared)}.")
+        name = part if part in declared.structures else f"label {part}"
+        chosen[name] = declared.structures.get(part) or (int(part),)
+    return Labeling(chosen, declared.ignore)
+
+
+def comma_separated(text: str) -> list[str]:
+    """Return the parts of a list, without blanks and empty ones."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
+    """Return the structures of NAME=LABEL and NAME=LABEL+LABEL; labels may also be the names that files have."""
+    named: dict[str, tuple[int | str, ...]] = {}
+    for part in wanted:
+        name, sign, labels = part.rpartition("=")
+        if not sign or not name or not labels:
+            raise InvalidInput(f"Expected NAME=LABEL,NAME=LABEL+LABEL for all structures, got {part!r}.")
+        named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
+    return named
+
+
+def _hold_several(cases: Sequence[Case], args: argparse.Namespace) -> bool:
+    """Return whether ground truths and predictions hold several labels; as far as a few of them show."""
+    step = max(1, len(cases) // LOOKED_INTO)
+    some = cases[::step][:LOOKED_INTO]
+    return _any_several((case.gt for case in some), args) and _any_several((case.pred for case in some), args)
+
+
+def _any_several(sources: Iterable[Any], args: argparse.Namespace) -> bool:
+    for source in sources:
+        if source is None:
+            continue
+        try:
+            labels = read_labels(
+                source, frame=args.frame, nan=args.nan, threshold=args.threshold, limits=Limits(args.max_voxels)
+            ).labels.labels()
+        except (SegaugeError, OSError):  # told when the case is measured
+            continue
+        if len(set(labels) - {args.ignore}) > 1:
+            return True
+    return False
