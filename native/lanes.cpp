@@ -1,19 +1,24 @@
 #define SEGAUGE_LANES 2
 #include "lanes_of_width.hpp"
+#include "fans_of_width.hpp"
 
 #include <cstdlib>
 
 namespace segauge {
 
 #ifdef SEGAUGE_AVX2
-SquaredDistances squared_distances_avx2();  // lanes_avx2.cpp
-#endif
+namespace {
+bool has_avx2() { return std::getenv("SEGAUGE_NO_AVX2") == nullptr && __builtin_cpu_supports("avx2"); }
+}  // namespace
 
-SquaredDistances squared_distances_here() {
-#ifdef SEGAUGE_AVX2
-  if (std::getenv("SEGAUGE_NO_AVX2") == nullptr && __builtin_cpu_supports("avx2")) return squared_distances_avx2();
+SquaredDistances squared_distances_avx2();  // lanes_avx2.cpp
+SquaredToFans squared_to_fans_avx2();
+
+SquaredDistances squared_distances_here() { return has_avx2() ? squared_distances_avx2() : squared_distances; }
+SquaredToFans squared_to_fans_here() { return has_avx2() ? squared_to_fans_avx2() : squared_to_fans; }
+#else
+SquaredDistances squared_distances_here() { return squared_distances; }
+SquaredToFans squared_to_fans_here() { return squared_to_fans; }
 #endif
-  return squared_distances;
-}
 
 }  // namespace segauge

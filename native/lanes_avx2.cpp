@@ -1,8 +1,10 @@
 #define SEGAUGE_LANES 4
 #include "lanes_of_width.hpp"
+#include "fans_of_width.hpp"
 
 namespace segauge {
 
 SquaredDistances squared_distances_avx2() { return squared_distances; }
+SquaredToFans squared_to_fans_avx2() { return squared_to_fans; }
 
 }  // namespace segauge

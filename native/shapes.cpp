@@ -79,13 +79,12 @@ void put_targets(const CellShapes& shapes, Patterns& out) {
 }
 
 void lay_side_by_side(Patterns& out) {
-  constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
   const size_t codes = out.same_as.size();
   out.group_start.assign(1, 0);
   out.group_start.reserve(codes + 1);
   for (size_t code = 0; code < codes; ++code) {
-    const int64_t samples = out.sample_start[code + 1] - out.sample_start[code];
-    out.group_start.push_back(out.group_start.back() + (samples + kSize - 1) / kSize);
+    const auto samples = static_cast<size_t>(out.sample_start[code + 1] - out.sample_start[code]);
+    out.group_start.push_back(out.group_start.back() + static_cast<int64_t>(SampleGroup::count_for(samples)));
   }
   out.group.resize(static_cast<size_t>(out.group_start.back()));
   for (size_t code = 0; code < codes; ++code) write_groups(out, code);

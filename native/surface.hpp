@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -50,6 +51,8 @@ struct Target {
 struct SampleGroup {
   static constexpr size_t kSize = 4;
   double x[kSize], y[kSize], z[kSize];
+
+  static constexpr size_t count_for(size_t samples) { return (samples + kSize - 1) / kSize; }  // groups
 };
 
 // Memory that is not zeroed before it is written: the pieces of a large surface fill a good part of a cache many times.
@@ -91,7 +94,6 @@ struct LatticeViews {
 };
 
 // The pieces of a surface by cell code, in mm relative to the cell's origin.
-// A surface whose vertices lie anywhere gives each cell a code of its own.
 struct Patterns {
   Vec3 step[3];  // mm that one step along each axis of the grid goes
   Vec3 cell_low; // where a cell begins along each axis, in mm from its lattice position; for right angles only
@@ -107,7 +109,7 @@ struct Patterns {
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
   Unzeroed<SampleGroup> group;
 
-  const LatticeViews* views = nullptr;  // none where every cell has a code of its own
+  const LatticeViews* views = nullptr;  // none where only the lattice is of interest
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
     if (is_orthogonal) return {step[0][0] * z, step[1][1] * y, step[2][2] * x};
@@ -172,15 +174,17 @@ struct Samples {
   Unzeroed<double> distance, area;
 };
 
-class PreparedPatterns;  // search.hpp
+class PreparedPatterns;  // near.hpp
 
 // From every sample of `from` to the nearest target of `to`.
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads);
-// The same where every cell has a code of its own.
-Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& pieces, int threads);
 
 // The voxels of the mask whose centre lies within `width` mm of the mask's own surface, whose cells are given.
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
                         double width, int threads);
+// The same for any surface: `make_reaches` makes a search that tells whether a lattice position is within the width.
+using Reaches = std::function<bool(int64_t z, int64_t y, int64_t x)>;
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width, int threads,
+                        const std::function<Reaches()>& make_reaches);
 
 }  // namespace segauge
