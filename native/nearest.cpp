@@ -21,20 +21,12 @@ class PatternPieces {
  public:
   PatternPieces(const CellSet& set, const Patterns& patterns) : set_(set), patterns_(patterns) {}
 
-  void enter(const Query& query) { query_ = &query; }
-  void allow(const double*, double worst) { worst_ = worst; }
+  const Disc& disc(int64_t index) const { return patterns_.disc[code(index)]; }
 
-  double least(int64_t index, const Vec3& shift) const {
-    const double bound = squared_between(query_->box, patterns_.target_box[code(index)], shift);
-    return excludes(bound, worst_) ? kInfinity : bound;
-  }
-
-  Vec3 foot(int64_t, const Vec3&, size_t) const { return {kInfinity, 0, 0}; }
-
-  void squared_distances(int64_t index, const Vec3& shift, double* squared) const {
+  void squared_distances(const Query& query, int64_t index, const Vec3& shift, double* squared) const {
     const Target* first = patterns_.target.data() + patterns_.target_start[code(index)];
     const Target* last = patterns_.target.data() + patterns_.target_start[code(index) + 1];
-    squared_distances_(query_->groups, SampleGroup::count_for(query_->count), shift, first, last, squared);
+    squared_distances_(query.groups, SampleGroup::count_for(query.count), shift, first, last, squared);
   }
 
  private:
@@ -42,16 +34,14 @@ class PatternPieces {
 
   const CellSet& set_;
   const Patterns& patterns_;
-  const Query* query_ = nullptr;
-  double worst_ = kInfinity;
   SquaredDistances squared_distances_ = squared_distances_here();
 };
 
 // Searches a binary surface: the cells nearby, of which all distances are known, then what is further away.
 class PatternSearch {
  public:
-  PatternSearch(const CellSet& to, const BrickTree& tree, const Patterns& patterns, Knowledge& known)
-      : patterns_(patterns), near_(to, patterns, known), far_(to, tree, patterns, PatternPieces(to, patterns)) {}
+  PatternSearch(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& patterns, Knowledge& known)
+      : patterns_(patterns), near_(to, patterns, known), far_(to, tree, blocks, patterns, PatternPieces(to, patterns)) {}
 
   // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece.
   void nearest(const Cell& cell, double* best) {
@@ -154,9 +144,10 @@ int32_t BrickTree::build(std::vector<int32_t>& order, size_t begin, size_t end, 
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads) {
   const Patterns& patterns = prepared.patterns;
   const BrickTree tree(to);
+  LazyBlocks blocks;
   return prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
     return search_chunks(from, sample_offsets(from, patterns), threads, [&](int worker) {
-      return [&, search = PatternSearch(to, tree, patterns, known[static_cast<size_t>(worker)])](
+      return [&, search = PatternSearch(to, tree, blocks, patterns, known[static_cast<size_t>(worker)])](
                  size_t index, size_t count, double* squared, double* area) mutable {
         const Cell& cell = from.cells[index];
         std::copy_n(patterns.area.data() + patterns.sample_start[cell.sample_code], count, area);
@@ -169,8 +160,9 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
                         double width, int threads) {
   const BrickTree tree(surface);
+  LazyBlocks blocks;
   return boundary_band(mask, kind, patterns, width, threads, [&]() -> Reaches {
-    return [width, search = Search(surface, tree, patterns, PatternPieces(surface, patterns))](
+    return [width, search = Search(surface, tree, blocks, patterns, PatternPieces(surface, patterns))](
                int64_t z, int64_t y, int64_t x) mutable { return search.reaches(z, y, x, width * width); };
   });
 }

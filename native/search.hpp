@@ -1,12 +1,12 @@
 // Finding the nearest piece of a surface. The grid of cells is itself the search structure: a query looks at the cells
-// around its own position first, then at the window that the best distance so far can reach, and walks the tree over
-// the bricks only when that window is large.
+// around its own position first, then at the window that the best distance so far can reach, or at blocks of cells where
+// that window is large.
 #pragma once
 
 #include <cmath>
 
+#include "blocks.hpp"
 #include "parallel.hpp"
-#include "pieces.hpp"
 
 namespace segauge {
 
@@ -43,17 +43,14 @@ struct Query {
 };
 
 // Searches one surface. Pieces tells what is in its cells:
-//   enter(query)                          the query that is asked for next;
-//   allow(best, worst)                    the squared distances found so far, in whole groups, and the largest of them;
-//   least(index, shift)                   a squared distance that no piece of a cell comes below, infinity if none can
-//                                         lower any of those found so far;
-//   squared_distances(index, shift, out)  those of all points, in whole groups.
+//   disc(index)                                  one that holds the pieces of a cell;
+//   squared_distances(query, index, shift, out)  those of all points from them, in whole groups.
 // `shift`: the position of the query less that of the cell, in mm.
 template <class Pieces>
 class Search {
  public:
-  Search(const CellSet& to, const BrickTree& tree, const Patterns& lattice, const Pieces& pieces)
-      : to_(to), tree_(tree), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()) {}
+  Search(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& lattice, const Pieces& pieces)
+      : to_(to), tree_(tree), blocks_(blocks), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()) {}
 
   // Lowers best[i] to the squared distance of the i-th point from the nearest piece. All cells within `searched` steps
   // are in `best` already. Distances of no more than `enough` need not be lowered.
@@ -67,12 +64,12 @@ class Search {
     std::copy_n(best, query.count, best_.data());
     std::fill(best_.begin() + static_cast<int64_t>(query.count), best_.end(), best[query.count - 1]);
     worst_ = *std::max_element(best, best + query.count);
-    pieces_.enter(query);
-    pieces_.allow(best_.data(), worst_);
+    bounds_.enter(query.groups, groups_);
+    bounds_.allow(best_.data());
     tries_ = 0;
     found_in_ = -1;
     if (hints_[last_hint_].index >= 0) guess();
-    if (worst_ > enough_ && !search_window()) search_tree();
+    if (worst_ > enough_ && !search_window()) search_blocks();
     if (found_in_ >= 0) keep_hint();
     std::copy_n(best_.data(), query.count, best);
   }
@@ -97,9 +94,10 @@ class Search {
  private:
   static constexpr int64_t kEdge = CellSet::kBrickEdge;
   static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
-  // A window that reaches further than this many cells is searched through the tree instead.
-  static constexpr int64_t kWindowSpan = 16;
+  // A window that reaches further than this many cells is searched block by block instead.
+  static constexpr int64_t kWindowSpan = 8;
   static constexpr size_t kGuesses = 3;  // cells to begin with
+  static constexpr double kFarthestFoot = 16;  // cells; further away the surface has turned
   struct Hint {
     std::array<int64_t, 3> at{-9, -9, -9};  // the query's cell
     std::array<int64_t, 3> step{};          // from there to the cell that was found
@@ -150,16 +148,26 @@ class Search {
   // The cell in which a point of the query has its foot, if the surface goes on as in the cell given; -1 if it does not.
   int64_t cell_below(int64_t index, size_t point) const {
     if (!lattice_.is_orthogonal) return -1;
-    const Vec3 foot = pieces_.foot(index, shift_to(index), point);
+    const Vec3 foot = foot_on(pieces_.disc(index), shift_to(index), point);
     const Cell& cell = to_.cells[static_cast<size_t>(index)];
     const int64_t from[3] = {cell.z, cell.y, cell.x};
     int64_t at[3];
     for (size_t axis = 0; axis < 3; ++axis) {
       const double steps = std::floor((foot[axis] - lattice_.cell_low[axis]) / lattice_.step[axis][axis]);
-      if (!(std::abs(steps) < kWindowSpan)) return -1;
+      if (!(std::abs(steps) < kFarthestFoot)) return -1;
       at[axis] = from[axis] + static_cast<int64_t>(steps);
     }
     return cell_index(at[0], at[1], at[2]);
+  }
+
+  // Where on the plane of a disc a point has its foot, in mm from the origin of the disc's cell.
+  Vec3 foot_on(const Disc& disc, const Vec3& shift, size_t point) const {
+    const SampleGroup& group = query_->groups[point / SampleGroup::kSize];
+    const size_t k = point % SampleGroup::kSize;
+    const Vec3 p{group.x[k] + shift[0], group.y[k] + shift[1], group.z[k] + shift[2]};
+    double height = 0;
+    for (size_t i = 0; i < 3; ++i) height += (p[i] - disc.middle[i]) * disc.normal[i];
+    return {p[0] - height * disc.normal[0], p[1] - height * disc.normal[1], p[2] - height * disc.normal[2]};
   }
 
   bool was_tried(int64_t index) const {
@@ -177,27 +185,21 @@ class Search {
     return std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
   }
 
-  // Notes a cell, so many steps before the query's.
+  // Notes a cell, so many steps before the query's, if it can lower any distance.
   void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx) {
     if (was_tried(index) || was_searched(dz, dy, dx)) return;
-    considered_.push_back({0, index, lattice_.offset(dz, dy, dx)});
+    const Vec3 shift = lattice_.offset(dz, dy, dx);
+    const double least = bounds_.least(pieces_.disc(index), shift);
+    if (least < kInfinity) considered_.push_back({least, index, shift});
   }
 
   // Tries the noted cells, the most promising first: what is found there excludes most others.
   void try_considered() {
-    size_t kept = 0, first = 0;
-    for (size_t i = 0; i < considered_.size(); ++i) {
-      Candidate cell = considered_[i];
-      cell.least = pieces_.least(cell.index, cell.shift);
-      considered_[kept] = cell;
-      first = cell.least < considered_[first].least ? kept : first;
-      kept += cell.least < kInfinity;
-    }
-    if (kept > 0) try_cell(considered_[first].index, considered_[first].shift);
-    for (size_t i = 0; i < kept && worst_ > enough_; ++i) {
-      const Candidate& cell = considered_[i];
-      if (i != first && pieces_.least(cell.index, cell.shift) < kInfinity) try_cell(cell.index, cell.shift);
-    }
+    const auto first = std::min_element(considered_.begin(), considered_.end(),
+                                        [](const Candidate& a, const Candidate& b) { return a.least < b.least; });
+    if (first != considered_.end()) try_cell(first->index, first->shift);
+    for (auto cell = considered_.begin(); cell != considered_.end() && worst_ > enough_; ++cell)
+      if (cell != first && bounds_.least(pieces_.disc(cell->index), cell->shift) < kInfinity) try_cell(cell->index, cell->shift);
     considered_.clear();
   }
 
@@ -208,7 +210,7 @@ class Search {
   }
 
   void try_cell(int64_t index, const Vec3& shift) {
-    pieces_.squared_distances(index, shift, found_.data());
+    pieces_.squared_distances(*query_, index, shift, found_.data());
     double worst = 0;
     bool improved = false;
     for (size_t i = 0; i < groups_ * SampleGroup::kSize; ++i) {
@@ -218,7 +220,7 @@ class Search {
     }
     if (!improved) return;
     worst_ = worst;
-    pieces_.allow(best_.data(), worst_);
+    bounds_.allow(best_.data());
     found_in_ = index;
   }
 
@@ -278,36 +280,20 @@ class Search {
     });
   }
 
-  void search_tree() {
-    const Vec3 origin = lattice_.offset(query_->at[0], query_->at[1], query_->at[2]);
-    const auto& nodes = tree_.nodes();
-    std::pair<double, int32_t> stack[128];  // the tree halves at each level, so its depth stays far below
-    int depth = 0;
-    stack[depth++] = {squared_between(query_->box, nodes[0].box, origin), 0};
-    while (depth > 0) {
-      const auto [bound, index] = stack[--depth];
-      if (worst_ <= enough_) return;
-      if (excludes(bound, worst_)) continue;
-      const BrickTree::Node& node = nodes[static_cast<size_t>(index)];
-      if (node.brick >= 0) {
-        const auto brick = static_cast<size_t>(node.brick);
-        for (int64_t i = to_.bricks[brick].begin; i < to_.end_of(brick); ++i) {
-          const Cell& cell = to_.cells[static_cast<size_t>(i)];
-          consider(i, query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
-        }
-        try_considered();
-        continue;
-      }
-      const double left = squared_between(query_->box, nodes[static_cast<size_t>(node.left)].box, origin);
-      const double right = squared_between(query_->box, nodes[static_cast<size_t>(node.right)].box, origin);
-      const bool left_first = left <= right;
-      stack[depth++] = left_first ? std::pair(right, node.right) : std::pair(left, node.left);
-      stack[depth++] = left_first ? std::pair(left, node.left) : std::pair(right, node.right);
-    }
+  // Through the blocks of cells, nearest first.
+  void search_blocks() {
+    if (!finder_)
+      finder_.emplace(to_, tree_, blocks_.of(to_, lattice_, [&](int64_t index) { return pieces_.disc(index); }), lattice_);
+    auto visit = [&](int64_t index) {
+      const Cell& cell = to_.cells[static_cast<size_t>(index)];
+      consider(index, query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
+    };
+    finder_->find(query_->at, query_->box, worst_, bounds_, visit, [&] { try_considered(); });
   }
 
   const CellSet& to_;
   const BrickTree& tree_;
+  LazyBlocks& blocks_;
   const Patterns& lattice_;
   Pieces pieces_;
   const Vec3 reach_;
@@ -319,7 +305,9 @@ class Search {
   double worst_ = kInfinity;          // the largest of best_
   double enough_ = 0;                 // the search ends when worst_ is no larger
   double squared_gap_[3][2 * kWindowSpan + 1] = {};
+  DiscBounds bounds_;
   std::vector<Candidate> considered_;
+  std::optional<BlockFinder> finder_;
   // where queries found their nearest pieces: good first guesses for those that follow
   std::vector<Hint> hints_ = std::vector<Hint>(512);
   size_t last_hint_ = 0;

@@ -40,7 +40,7 @@ class FanWriter {
       spoke += shape.fan[f].spokes;
       ++apex;
     }
-    out_.disc[number] = disc_around(shape, apex - shape.fans, corners, normal);
+    out_.disc[number] = Disc(corner_.data(), corners, normal, slack_);
     Box box;
     for (size_t k = 0; k < corners; ++k) box.include(corner_[k]);
     return box;
@@ -91,33 +91,6 @@ class FanWriter {
       normal[i] += here.normal[i];
       here.normal[i] *= per_length;
     }
-  }
-
-  Disc disc_around(const FanTable::Shape& shape, const Vec3* apex, size_t corners, Vec3 normal) const {
-    const double length = std::sqrt(dot(normal, normal)), per_length = length > 0 ? 1 / length : 0;
-    for (double& each : normal) each *= per_length;
-    Vec3 middle{0, 0, 0};
-    for (size_t k = 0; k < corners; ++k)
-      for (size_t i = 0; i < 3; ++i) middle[i] += corner_[k][i];
-    for (double& each : middle) each /= static_cast<double>(corners);
-    double low = 0, high = 0, radius = 0;
-    auto include = [&](const Vec3& p) {
-      const Vec3 d{p[0] - middle[0], p[1] - middle[1], p[2] - middle[2]};
-      const double height = dot(d, normal);
-      low = std::min(low, height);
-      high = std::max(high, height);
-      radius = std::max(radius, dot(d, d) - height * height);
-    };
-    for (size_t k = 0; k < corners; ++k) include(corner_[k]);
-    for (size_t f = 0; f < shape.fans; ++f) include(apex[f]);
-    Disc disc;
-    for (size_t i = 0; i < 3; ++i) {
-      disc.middle[i] = static_cast<float>(middle[i] + normal[i] * (low + high) / 2);
-      disc.normal[i] = static_cast<float>(normal[i]);
-    }
-    disc.radius = static_cast<float>(std::sqrt(radius) + slack_);
-    disc.half_thickness = static_cast<float>((high - low) / 2 + slack_);
-    return disc;
   }
 
   const CellSet& set_;

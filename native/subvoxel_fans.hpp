@@ -38,13 +38,6 @@ struct FanTable {
   void add(const std::vector<Edge>& corners);
 };
 
-// A thin disc that holds all pieces of a cell, in mm from the cell's origin: a bound on distances that follows the
-// surface however it is inclined. Where there is no normal it is a ball.
-struct Disc {
-  float middle[3], radius;
-  float normal[3], half_thickness;
-};
-
 // The fans of all cells of a surface.
 struct Fans {
   struct Start {

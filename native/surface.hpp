@@ -8,33 +8,9 @@
 #include <vector>
 
 #include "bitvolume.hpp"
+#include "discs.hpp"
 
 namespace segauge {
-
-using Vec3 = std::array<double, 3>;
-
-struct Box {
-  Vec3 low{1e300, 1e300, 1e300}, high{-1e300, -1e300, -1e300};
-
-  void include(const Vec3& p) {
-    for (int i = 0; i < 3; ++i) {
-      if (p[i] < low[i]) low[i] = p[i];
-      if (p[i] > high[i]) high[i] = p[i];
-    }
-  }
-  void include(const Box& b) {
-    include(b.low);
-    include(b.high);
-  }
-  Box moved(const Vec3& by) const {
-    Box out;
-    for (int i = 0; i < 3; ++i) {
-      out.low[i] = low[i] + by[i];
-      out.high[i] = high[i] + by[i];
-    }
-    return out;
-  }
-};
 
 // A triangle corner + s u + t v (s, t >= 0, s + t <= 1) or a rectangle (0 <= s, t <= 1; v = 0 makes it a segment),
 // with what its distance to a point needs worked out beforehand.
@@ -104,6 +80,7 @@ struct Patterns {
   Unzeroed<double> area;
   Unzeroed<Target> target;
   std::vector<Box> sample_box, target_box;  // of each code
+  std::vector<Disc> disc;                   // around the targets of each code
   // mm from each sample to the nearest cell more than one step away, and to the nearest of which no distances are known
   std::vector<double> clearance, wide_clearance;
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
