@@ -21,12 +21,13 @@ SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
     out.along[axis].assign(array.data(), array.data() + array.size());
     out.radius[axis++] = static_cast<int64_t>(array.size() / 2);
   }
-  if (out.radius[2] > 8) throw std::invalid_argument("a bell that reaches too far");
-  for (uint32_t bits = 0; bits < 1u << (2 * out.radius[2] + 1); ++bits) {
-    double sum = 0;
-    for (size_t k = 0; k < out.along[2].size(); ++k) sum += bits >> k & 1 ? out.along[2][k] : 0.0;
-    out.of_bits.push_back(sum);
-  }
+  if (*std::max_element(out.radius.begin(), out.radius.end()) > 8) throw std::invalid_argument("a bell that reaches too far");
+  for (axis = 0; axis < 3; ++axis)
+    for (uint32_t bits = 0; bits < 1u << out.along[axis].size(); ++bits) {
+      double sum = 0;
+      for (size_t k = 0; k < out.along[axis].size(); ++k) sum += bits >> k & 1 ? out.along[axis][k] : 0.0;
+      out.of_bits[axis].push_back(sum);
+    }
   return out;
 }
 

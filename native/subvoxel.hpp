@@ -12,7 +12,7 @@ struct SubvoxelRule {
     double width = 0;
     std::array<int64_t, 3> radius{};
     std::array<std::vector<double>, 3> along;  // weights of the voxels along each axis, from -radius to radius
-    std::vector<double> of_bits;               // by 2 radius + 1 voxels of a row, one bit each: the sum of their weights
+    std::array<std::vector<double>, 3> of_bits;  // by 2 radius + 1 voxels along it, one bit each: the sum of their weights
   };
   int ndim = 3;
   double margin = 0, least_share = 0, largest_share = 1, thin_from = 0, thin_to = 1;
