@@ -24,9 +24,11 @@ class PatternPieces {
   void enter(const Query& query) { query_ = &query; }
   void allow(const double*, double worst) { worst_ = worst; }
 
-  double least(int64_t index, const Vec3& shift) const {
-    const double bound = squared_between(query_->box, patterns_.target_box[code(index)], shift);
-    return excludes(bound, worst_) ? kInfinity : bound;
+  void weigh(Candidate* first, Candidate* last) const {
+    for (; first != last; ++first) {
+      first->least = squared_between(query_->box, patterns_.target_box[code(first->index)], first->shift);
+      if (excludes(first->least, worst_)) first->least = kInfinity;
+    }
   }
 
   Vec3 foot(int64_t, const Vec3&, size_t) const { return {kInfinity, 0, 0}; }

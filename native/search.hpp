@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "lanes.hpp"
 #include "parallel.hpp"
 #include "pieces.hpp"
 
@@ -45,10 +46,11 @@ struct Query {
 // Searches one surface. Pieces tells what is in its cells:
 //   enter(query)                          the query that is asked for next;
 //   allow(best, worst)                    the squared distances found so far, in whole groups, and the largest of them;
-//   least(index, shift)                   a squared distance that no piece of a cell comes below, infinity if none can
-//                                         lower any of those found so far;
+//   weigh(first, last)                    works out the least squared distances of candidates, infinity where no piece
+//                                         can lower any of those found so far;
+//   foot(index, shift, point)             where on the plane of a cell a point has its foot, in mm from the cell's
+//                                         origin; infinite if there is no such plane;
 //   squared_distances(index, shift, out)  those of all points, in whole groups.
-// `shift`: the position of the query less that of the cell, in mm.
 template <class Pieces>
 class Search {
  public:
@@ -69,7 +71,7 @@ class Search {
     worst_ = *std::max_element(best, best + query.count);
     pieces_.enter(query);
     pieces_.allow(best_.data(), worst_);
-    tries_ = 0;
+    tried_.fill(-1);
     found_in_ = -1;
     if (hints_[last_hint_].index >= 0) guess();
     if (worst_ > enough_ && !search_window()) search_tree();
@@ -100,15 +102,11 @@ class Search {
   // A window that reaches further than this many cells is searched through the tree instead.
   static constexpr int64_t kWindowSpan = 16;
   static constexpr size_t kGuesses = 3;  // cells to begin with
+  static constexpr size_t kMostInBrick = kEdge * kEdge * kEdge;
   struct Hint {
     std::array<int64_t, 3> at{-9, -9, -9};  // the query's cell
     std::array<int64_t, 3> step{};          // from there to the cell that was found
     int64_t index = -1;                     // of that one
-  };
-  struct Candidate {
-    double least;
-    int64_t index;
-    Vec3 shift;
   };
 
   // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
@@ -120,8 +118,8 @@ class Search {
     if (next < 0) next = hint.index;
     const int64_t below = cell_below(next, query_->count / 2);
     if (below >= 0) next = below;
-    for (tries_ = 0; tries_ < kGuesses && next >= 0 && !was_tried(next); ++tries_) {
-      tried_[tries_] = next;
+    for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
+      tried_[i] = next;
       try_cell(next, shift_to(next));
       next = cell_below(next, static_cast<size_t>(std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count)) - best_.begin()));
     }
@@ -163,9 +161,9 @@ class Search {
   }
 
   bool was_tried(int64_t index) const {
-    for (size_t i = 0; i < tries_; ++i)
-      if (tried_[i] == index) return true;
-    return false;
+    bool found = false;
+    for (const int64_t each : tried_) found |= each == index;
+    return found;
   }
 
   Vec3 shift_to(int64_t index) const {
@@ -174,31 +172,34 @@ class Search {
   }
 
   bool was_searched(int64_t dz, int64_t dy, int64_t dx) const {
-    return std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
+    return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
   }
 
-  // Notes a cell, so many steps before the query's.
+  // Notes a cell, so many steps before the query's; there must be room for it.
   void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx) {
-    if (was_tried(index) || was_searched(dz, dy, dx)) return;
-    considered_.push_back({0, index, lattice_.offset(dz, dy, dx)});
+    if (was_searched(dz, dy, dx)) return;
+    considered_[count_considered_] = {0, index, lattice_.offset(dz, dy, dx)};
+    count_considered_ += !was_tried(index);
   }
 
   // Tries the noted cells, the most promising first: what is found there excludes most others.
   void try_considered() {
+    pieces_.weigh(considered_.data(), considered_.data() + count_considered_);
     size_t kept = 0, first = 0;
-    for (size_t i = 0; i < considered_.size(); ++i) {
-      Candidate cell = considered_[i];
-      cell.least = pieces_.least(cell.index, cell.shift);
-      considered_[kept] = cell;
-      first = cell.least < considered_[first].least ? kept : first;
-      kept += cell.least < kInfinity;
+    for (size_t i = 0; i < count_considered_; ++i) {
+      const double least = considered_[i].least;
+      considered_[kept] = considered_[i];
+      first = least < considered_[first].least ? kept : first;
+      kept += least < kInfinity;
     }
     if (kept > 0) try_cell(considered_[first].index, considered_[first].shift);
     for (size_t i = 0; i < kept && worst_ > enough_; ++i) {
-      const Candidate& cell = considered_[i];
-      if (i != first && pieces_.least(cell.index, cell.shift) < kInfinity) try_cell(cell.index, cell.shift);
+      Candidate& cell = considered_[i];
+      if (i == first) continue;
+      pieces_.weigh(&cell, &cell + 1);
+      if (cell.least < kInfinity) try_cell(cell.index, cell.shift);
     }
-    considered_.clear();
+    count_considered_ = 0;
   }
 
   const CellSet::Brick* brick_at(int64_t z, int64_t y, int64_t x) const {
@@ -259,15 +260,16 @@ class Search {
     // from the points to the far side of the cell itself: what lies k steps away begins k - 1 steps beyond it
     const double rest = direction > 0 ? lattice_.cell_low[axis] + step - query_->box.high[axis]
                                       : query_->box.low[axis] - lattice_.cell_low[axis];
-    for (int64_t k = 1; k <= kWindowSpan; ++k) {
-      const double gap = std::max(0.0, rest + static_cast<double>(k - 1) * step);
-      squared_gap[direction * k] = gap * gap * (1 - 1e-9);
+    double gap = rest;
+    for (int64_t k = 1; k <= kWindowSpan; ++k, gap += step) {
+      squared_gap[direction * k] = gap > 0 ? gap * gap * (1 - 1e-9) : 0;
       if (squared_gap[direction * k] > worst_) return k - 1;
     }
     return kWindowSpan + 1;
   }
 
   void consider_brick(const CellSet::Brick& brick, const std::array<int64_t, 3>& low, const std::array<int64_t, 3>& high) {
+    considered_.resize(std::max(considered_.size(), count_considered_ + kMostInBrick));
     const double* gap_z = squared_gap_[0] + (brick.z * kEdge - query_->at[0] + kWindowSpan);
     const double* gap_y = squared_gap_[1] + (brick.y * kEdge - query_->at[1] + kWindowSpan);
     const double* gap_x = squared_gap_[2] + (brick.x * kEdge - query_->at[2] + kWindowSpan);
@@ -319,13 +321,13 @@ class Search {
   double worst_ = kInfinity;          // the largest of best_
   double enough_ = 0;                 // the search ends when worst_ is no larger
   double squared_gap_[3][2 * kWindowSpan + 1] = {};
-  std::vector<Candidate> considered_;
+  std::vector<Candidate> considered_ = std::vector<Candidate>(kMostInBrick);
+  size_t count_considered_ = 0;
   // where queries found their nearest pieces: good first guesses for those that follow
   std::vector<Hint> hints_ = std::vector<Hint>(512);
   size_t last_hint_ = 0;
   int64_t found_in_ = -1;
-  size_t tries_ = 0;                    // cells that this query began with
-  int64_t tried_[kGuesses] = {};
+  std::array<int64_t, kGuesses> tried_{};  // the cells that this query began with
 };
 
 constexpr int64_t kBricksPerChunk = 16;

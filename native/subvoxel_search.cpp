@@ -10,42 +10,35 @@ namespace {
 // What is in the cells of a sub-voxel surface.
 class FanPieces {
  public:
-  FanPieces(const SubvoxelSurface& surface, const SubvoxelRule& rule) : surface_(surface), rule_(rule) {}
+  FanPieces(const SubvoxelSurface& surface, const SubvoxelRule& rule) : surface_(surface), rule_(rule) {
+    double diagonal = 0;
+    for (const double edge : rule.edge) diagonal += edge;
+    slack_ = 4e-6 * diagonal * diagonal;
+  }
 
   void enter(const Query& query) {
     query_ = &query;
     groups_ = SampleGroup::count_for(query.count);
-    for (size_t g = 0; g < groups_; ++g)
+    points_.count = query.count;
+    for_rough_groups([&](size_t group, size_t at) {
       for (size_t k = 0; k < kSize; ++k) {
-        points_[g].x[k] = static_cast<float>(query.groups[g].x[k]);
-        points_[g].y[k] = static_cast<float>(query.groups[g].y[k]);
-        points_[g].z[k] = static_cast<float>(query.groups[g].z[k]);
+        points_.x[at + k] = static_cast<float>(query.groups[group].x[k]);
+        points_.y[at + k] = static_cast<float>(query.groups[group].y[k]);
+        points_.z[at + k] = static_cast<float>(query.groups[group].z[k]);
       }
+    });
   }
 
+  // What discs say is off by some millionths of the distance from their middle. That is no more than three diagonals of
+  // a cell, or three times the squared distance's root, whichever is larger, where they can be in doubt.
   void allow(const double* best, double) {
-    for (size_t g = 0; g < groups_; ++g)
-      for (size_t k = 0; k < kSize; ++k) best_[g][k] = static_cast<float>(best[g * kSize + k]);
+    for_rough_groups([&](size_t group, size_t at) {
+      for (size_t k = 0; k < kSize; ++k)
+        points_.allowed[at + k] = static_cast<float>(best[group * kSize + k] * (1 + 1e-5) + slack_);
+    });
   }
 
-  double least(int64_t index, const Vec3& shift) const {
-    const Disc& disc = surface_.fans.disc[static_cast<size_t>(index)];
-    const float x = static_cast<float>(shift[0] - disc.middle[0]), y = static_cast<float>(shift[1] - disc.middle[1]),
-                z = static_cast<float>(shift[2] - disc.middle[2]);
-    constexpr float kNone = std::numeric_limits<float>::infinity();
-    Floats least{kNone, kNone, kNone, kNone};
-    for (size_t g = 0; g < groups_; ++g) {
-      const Floats dx = points_[g].x + x, dy = points_[g].y + y, dz = points_[g].z + z;
-      const Floats height = dx * disc.normal[0] + dy * disc.normal[1] + dz * disc.normal[2];
-      const Floats squared = dx * dx + dy * dy + dz * dz, slack = squared * 4e-6f;
-      const Floats above = positive((height < 0 ? -height : height) - disc.half_thickness);
-      const Floats aside = positive(root(positive(squared - height * height - slack)) - disc.radius);
-      const Floats bound = above * above + aside * aside - slack;
-      const Floats possible = bound <= best_[g] ? bound : Floats{kNone, kNone, kNone, kNone};
-      least = possible < least ? possible : least;
-    }
-    return static_cast<double>(std::min(std::min(least[0], least[1]), std::min(least[2], least[3])));
-  }
+  void weigh(Candidate* first, Candidate* last) const { weigh_(points_, surface_.fans.disc.data(), first, last); }
 
   // Where on the plane of a cell a point has its foot, in mm from the cell's origin.
   Vec3 foot(int64_t index, const Vec3& shift, size_t point) const {
@@ -66,23 +59,21 @@ class FanPieces {
 
  private:
   static constexpr size_t kSize = SampleGroup::kSize;
-  typedef float Floats __attribute__((vector_size(4 * kSize)));
-  static Floats positive(Floats a) { return a > Floats{} ? a : Floats{}; }
-  static Floats root(Floats a) {
-    Floats out;
-    for (size_t k = 0; k < kSize; ++k) out[k] = std::sqrt(a[k]);
-    return out;
+
+  // All groups, and the last one once more where the widest registers hold two of them.
+  template <class Visit>
+  void for_rough_groups(Visit&& visit) const {
+    for (size_t g = 0; g < groups_; ++g) visit(g, g * kSize);
+    if (groups_ % 2 == 1) visit(groups_ - 1, groups_ * kSize);
   }
-  struct Points {
-    Floats x, y, z;
-  };
 
   const SubvoxelSurface& surface_;
   const SubvoxelRule& rule_;
   const Query* query_ = nullptr;
   size_t groups_ = 0;
-  std::array<Points, FanSamples::kMostGroups> points_;
-  std::array<Floats, FanSamples::kMostGroups> best_;  // squared distances found so far
+  RoughPoints points_;
+  double slack_ = 0;
+  WeighByDiscs weigh_ = weigh_by_discs_here();
   SquaredToFans squared_to_fans_ = squared_to_fans_here();
 };
 
