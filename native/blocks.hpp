@@ -140,11 +140,11 @@ class BlockFinder {
       : set_(set), tree_(tree), all_(blocks), lattice_(lattice) {}
 
   // Calls visit(index) for cells whose boxes come no further than `worst`, squared, to the box of a query's points (in
-  // mm from its position), and after each block done(), which may lower `worst`. Nearest block first, and only those
-  // whose discs may be near enough by `bounds`.
-  template <class Visit, class Done>
+  // mm from its position), and after each block go_on(), which may lower `worst`, or end it. Nearest block first, and
+  // only those whose discs may be near enough by `bounds`.
+  template <class Visit, class GoOn>
   void find(const std::array<int64_t, 3>& at, const Box& points, const double& worst, const DiscBounds& bounds,
-            Visit&& visit, Done&& done) {
+            Visit&& visit, GoOn&& go_on) {
     enter_brick({at[0] >> 3, at[1] >> 3, at[2] >> 3});
     Vec3 place = lattice_.offset(at[0], at[1], at[2]);
     for (size_t i = 0; i < 3; ++i) place[i] += all_.to_origin[i];
@@ -157,14 +157,16 @@ class BlockFinder {
     std::sort(reached_.begin(), reached_.end());
     for (const auto& [gap, block] : reached_) {
       if (!reaches(gap, worst)) return;
-      if (bounds.least(all_.disc[static_cast<size_t>(block)], place) == kInfinity) continue;
+      Candidate whole{0, block, &all_.disc[static_cast<size_t>(block)], place};
+      bounds.weigh(&whole, &whole + 1);
+      if (whole.least == kInfinity) continue;
       const auto begin = static_cast<size_t>(all_.cell_begin[static_cast<size_t>(block)]);
       const auto end = static_cast<size_t>(all_.cell_begin[static_cast<size_t>(block) + 1]);
       float gaps[CellBlocks::kMostCells];
       all_.cells.squared_gaps(from, all_.slack, begin, end, gaps);
       for (size_t i = begin; i < end; ++i)
         if (reaches(gaps[i - begin], worst)) visit(static_cast<int64_t>(all_.cell[i]));
-      done();
+      if (!go_on()) return;
     }
   }
 

@@ -1,64 +1,58 @@
-// How near the discs around pieces can come to some points.
+// How near the discs around pieces can come to the points of a query.
 #pragma once
 
+#include "lanes.hpp"
 #include "pieces.hpp"
 
 namespace segauge {
 
 class DiscBounds {
  public:
+  explicit DiscBounds(const Patterns& lattice) {
+    double diagonal = 0;
+    for (const Vec3& step : lattice.step) diagonal += std::sqrt(dot(step, step));
+    slack_ = 4e-6 * diagonal * diagonal;
+  }
+
   void enter(const SampleGroup* groups, size_t count) {
-    points_.resize(count);
-    best_.resize(count);
-    for (size_t g = 0; g < count; ++g)
+    groups_ = SampleGroup::count_for(count);
+    points_.count = count;
+    for_rough_groups([&](size_t group, size_t at) {
       for (size_t k = 0; k < kSize; ++k) {
-        points_[g].x[k] = static_cast<float>(groups[g].x[k]);
-        points_[g].y[k] = static_cast<float>(groups[g].y[k]);
-        points_[g].z[k] = static_cast<float>(groups[g].z[k]);
+        points_.x[at + k] = static_cast<float>(groups[group].x[k]);
+        points_.y[at + k] = static_cast<float>(groups[group].y[k]);
+        points_.z[at + k] = static_cast<float>(groups[group].z[k]);
       }
+    });
   }
 
-  // Notes the squared distances found so far, in whole groups.
+  // Notes the squared distances found so far, in whole groups. What discs say is off by some millionths of the distance
+  // from their middle. That is no more than three diagonals of a cell, or three times the squared distance's root,
+  // whichever is larger, where they can be in doubt.
   void allow(const double* best) {
-    for (size_t g = 0; g < best_.size(); ++g)
-      for (size_t k = 0; k < kSize; ++k) best_[g][k] = static_cast<float>(best[g * kSize + k]);
+    for_rough_groups([&](size_t group, size_t at) {
+      for (size_t k = 0; k < kSize; ++k)
+        points_.allowed[at + k] = static_cast<float>(best[group * kSize + k] * (1 + 1e-5) + slack_);
+    });
   }
 
-  // A squared distance that nothing in a disc comes below; infinity if none can lower any of those found so far.
-  // `shift`: the position of the points' cell less that of the disc's, in mm.
-  double least(const Disc& disc, const Vec3& shift) const {
-    const float x = static_cast<float>(shift[0] - disc.middle[0]), y = static_cast<float>(shift[1] - disc.middle[1]),
-                z = static_cast<float>(shift[2] - disc.middle[2]);
-    constexpr float kNone = std::numeric_limits<float>::infinity();
-    Floats least{kNone, kNone, kNone, kNone};
-    for (size_t g = 0; g < points_.size(); ++g) {
-      const Floats dx = points_[g].x + x, dy = points_[g].y + y, dz = points_[g].z + z;
-      const Floats height = dx * disc.normal[0] + dy * disc.normal[1] + dz * disc.normal[2];
-      const Floats squared = dx * dx + dy * dy + dz * dz, slack = squared * 4e-6f;
-      const Floats above = positive((height < 0 ? -height : height) - disc.half_thickness);
-      const Floats aside = positive(root(positive(squared - height * height - slack)) - disc.radius);
-      const Floats bound = above * above + aside * aside - slack;
-      const Floats possible = bound <= best_[g] ? bound : Floats{kNone, kNone, kNone, kNone};
-      least = possible < least ? possible : least;
-    }
-    return static_cast<double>(std::min(std::min(least[0], least[1]), std::min(least[2], least[3])));
-  }
+  // Works out the least squared distances of candidates, infinity where none can lower any of those found so far.
+  void weigh(Candidate* first, Candidate* last) const { weigh_(points_, first, last); }
 
  private:
   static constexpr size_t kSize = SampleGroup::kSize;
-  typedef float Floats __attribute__((vector_size(4 * kSize)));
-  static Floats positive(Floats a) { return a > Floats{} ? a : Floats{}; }
-  static Floats root(Floats a) {
-    Floats out;
-    for (size_t k = 0; k < kSize; ++k) out[k] = std::sqrt(a[k]);
-    return out;
-  }
-  struct Points {
-    Floats x, y, z;
-  };
 
-  std::vector<Points> points_;
-  std::vector<Floats> best_;
+  // All groups, and the last one once more where the widest registers hold two of them.
+  template <class Visit>
+  void for_rough_groups(Visit&& visit) const {
+    for (size_t g = 0; g < groups_; ++g) visit(g, g * kSize);
+    if (groups_ % 2 == 1) visit(groups_ - 1, groups_ * kSize);
+  }
+
+  size_t groups_ = 0;
+  RoughPoints points_;
+  double slack_ = 0;
+  WeighByDiscs weigh_ = weigh_by_discs_here();
 };
 
 }  // namespace segauge

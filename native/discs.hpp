@@ -62,8 +62,9 @@ struct Disc {
       middle[i] = static_cast<float>(centre[i]);
       normal[i] = static_cast<float>(along[i]);
     }
-    radius = static_cast<float>(wide + slack);
-    half_thickness = static_cast<float>(thick + slack);
+    // so wide that what rounding takes from their own bounds counts, too
+    radius = static_cast<float>(wide * (1 + 1e-5) + slack);
+    half_thickness = static_cast<float>(thick + wide * 1e-5 + slack);
   }
 
   Vec3 direction() const { return {normal[0], normal[1], normal[2]}; }

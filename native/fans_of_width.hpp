@@ -45,5 +45,48 @@ void squared_to_fans(const SampleGroup* groups, size_t count, const Vec3& shift,
     }
 }
 
+typedef float Rough __attribute__((vector_size(8 * SEGAUGE_LANES)));
+constexpr size_t kRoughs = 2 * SEGAUGE_LANES;
+
+inline Rough load_rough(const float* from) {
+  Rough lanes;
+  __builtin_memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+inline Rough positive(Rough a) { return a > Rough{} ? a : Rough{}; }
+inline Rough root(Rough a) {
+  for (size_t k = 0; k < kRoughs; ++k) a[k] = __builtin_sqrtf(a[k]);
+  return a;
+}
+
+// The squared distance of a point from a disc: above it and aside of it. The product of the two components that makes
+// up the squared distance from the middle is lessened by more than rounding can add to it.
+inline Rough squared_to_disc(Rough x, Rough y, Rough z, const Disc& disc) {
+  const Rough height = x * disc.normal[0] + y * disc.normal[1] + z * disc.normal[2], squared_height = height * height;
+  const Rough squared_aside = (x * x + y * y + z * z) * (1 - 4e-6f) - squared_height;
+  const Rough above = positive((height > -height ? height : -height) - disc.half_thickness);
+  const Rough aside = positive(root(positive(squared_aside)) - disc.radius);
+  return above * above + aside * aside;
+}
+
+void weigh_by_discs(const RoughPoints& points, Candidate* first, Candidate* last) {
+  const Rough none = Rough{} + __builtin_inff();
+  for (; first != last; ++first) {
+    const Disc& disc = *first->disc;
+    const auto x = static_cast<float>(first->shift[0] - disc.middle[0]), y = static_cast<float>(first->shift[1] - disc.middle[1]),
+               z = static_cast<float>(first->shift[2] - disc.middle[2]);
+    Rough least = none;
+    for (size_t i = 0; i < points.count; i += kRoughs) {
+      const Rough bound =
+          squared_to_disc(load_rough(points.x + i) + x, load_rough(points.y + i) + y, load_rough(points.z + i) + z, disc);
+      const Rough possible = bound <= load_rough(points.allowed + i) ? bound : none;
+      least = possible < least ? possible : least;
+    }
+    float lowest = least[0];
+    for (size_t k = 1; k < kRoughs; ++k) lowest = least[k] < lowest ? least[k] : lowest;
+    first->least = static_cast<double>(lowest);
+  }
+}
+
 }  // namespace
 }  // namespace segauge

@@ -15,7 +15,7 @@ struct LanePoints {
 
 inline Lanes lowest(Lanes a, Lanes b) { return a < b ? a : b; }
 inline Lanes clamped(Lanes x) {
-  const Lanes none = x * 0, whole = none + 1;  // samples are finite
+  const Lanes none{}, whole = none + 1;
   const Lanes low = x < none ? none : x;
   return low > whole ? whole : low;
 }

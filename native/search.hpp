@@ -45,12 +45,11 @@ struct Query {
 // Searches one surface. Pieces tells what is in its cells:
 //   disc(index)                                  one that holds the pieces of a cell;
 //   squared_distances(query, index, shift, out)  those of all points from them, in whole groups.
-// `shift`: the position of the query less that of the cell, in mm.
 template <class Pieces>
 class Search {
  public:
   Search(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& lattice, const Pieces& pieces)
-      : to_(to), tree_(tree), blocks_(blocks), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()) {}
+      : to_(to), tree_(tree), blocks_(blocks), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()), bounds_(lattice) {}
 
   // Lowers best[i] to the squared distance of the i-th point from the nearest piece. All cells within `searched` steps
   // are in `best` already. Distances of no more than `enough` need not be lowered.
@@ -64,9 +63,9 @@ class Search {
     std::copy_n(best, query.count, best_.data());
     std::fill(best_.begin() + static_cast<int64_t>(query.count), best_.end(), best[query.count - 1]);
     worst_ = *std::max_element(best, best + query.count);
-    bounds_.enter(query.groups, groups_);
+    bounds_.enter(query.groups, query.count);
     bounds_.allow(best_.data());
-    tries_ = 0;
+    tried_.fill(-1);
     found_in_ = -1;
     if (hints_[last_hint_].index >= 0) guess();
     if (worst_ > enough_ && !search_window()) search_blocks();
@@ -98,15 +97,11 @@ class Search {
   static constexpr int64_t kWindowSpan = 8;
   static constexpr size_t kGuesses = 3;  // cells to begin with
   static constexpr double kFarthestFoot = 16;  // cells; further away the surface has turned
+  static constexpr size_t kMostInBrick = kEdge * kEdge * kEdge;
   struct Hint {
     std::array<int64_t, 3> at{-9, -9, -9};  // the query's cell
     std::array<int64_t, 3> step{};          // from there to the cell that was found
     int64_t index = -1;                     // of that one
-  };
-  struct Candidate {
-    double least;
-    int64_t index;
-    Vec3 shift;
   };
 
   // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
@@ -118,8 +113,8 @@ class Search {
     if (next < 0) next = hint.index;
     const int64_t below = cell_below(next, query_->count / 2);
     if (below >= 0) next = below;
-    for (tries_ = 0; tries_ < kGuesses && next >= 0 && !was_tried(next); ++tries_) {
-      tried_[tries_] = next;
+    for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
+      tried_[i] = next;
       try_cell(next, shift_to(next));
       next = cell_below(next, static_cast<size_t>(std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count)) - best_.begin()));
     }
@@ -171,9 +166,9 @@ class Search {
   }
 
   bool was_tried(int64_t index) const {
-    for (size_t i = 0; i < tries_; ++i)
-      if (tried_[i] == index) return true;
-    return false;
+    bool found = false;
+    for (const int64_t each : tried_) found |= each == index;
+    return found;
   }
 
   Vec3 shift_to(int64_t index) const {
@@ -182,25 +177,34 @@ class Search {
   }
 
   bool was_searched(int64_t dz, int64_t dy, int64_t dx) const {
-    return std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
+    return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
   }
 
-  // Notes a cell, so many steps before the query's, if it can lower any distance.
+  // Notes a cell, so many steps before the query's; there must be room for it.
   void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx) {
-    if (was_tried(index) || was_searched(dz, dy, dx)) return;
-    const Vec3 shift = lattice_.offset(dz, dy, dx);
-    const double least = bounds_.least(pieces_.disc(index), shift);
-    if (least < kInfinity) considered_.push_back({least, index, shift});
+    if (was_searched(dz, dy, dx)) return;
+    considered_[count_considered_] = {0, index, &pieces_.disc(index), lattice_.offset(dz, dy, dx)};
+    count_considered_ += !was_tried(index);
   }
 
   // Tries the noted cells, the most promising first: what is found there excludes most others.
   void try_considered() {
-    const auto first = std::min_element(considered_.begin(), considered_.end(),
-                                        [](const Candidate& a, const Candidate& b) { return a.least < b.least; });
-    if (first != considered_.end()) try_cell(first->index, first->shift);
-    for (auto cell = considered_.begin(); cell != considered_.end() && worst_ > enough_; ++cell)
-      if (cell != first && bounds_.least(pieces_.disc(cell->index), cell->shift) < kInfinity) try_cell(cell->index, cell->shift);
-    considered_.clear();
+    bounds_.weigh(considered_.data(), considered_.data() + count_considered_);
+    size_t kept = 0, first = 0;
+    for (size_t i = 0; i < count_considered_; ++i) {
+      const double least = considered_[i].least;
+      considered_[kept] = considered_[i];
+      first = least < considered_[first].least ? kept : first;
+      kept += least < kInfinity;
+    }
+    if (kept > 0) try_cell(considered_[first].index, considered_[first].shift);
+    for (size_t i = 0; i < kept && worst_ > enough_; ++i) {
+      Candidate& cell = considered_[i];
+      if (i == first) continue;
+      bounds_.weigh(&cell, &cell + 1);
+      if (cell.least < kInfinity) try_cell(cell.index, cell.shift);
+    }
+    count_considered_ = 0;
   }
 
   const CellSet::Brick* brick_at(int64_t z, int64_t y, int64_t x) const {
@@ -261,15 +265,16 @@ class Search {
     // from the points to the far side of the cell itself: what lies k steps away begins k - 1 steps beyond it
     const double rest = direction > 0 ? lattice_.cell_low[axis] + step - query_->box.high[axis]
                                       : query_->box.low[axis] - lattice_.cell_low[axis];
-    for (int64_t k = 1; k <= kWindowSpan; ++k) {
-      const double gap = std::max(0.0, rest + static_cast<double>(k - 1) * step);
-      squared_gap[direction * k] = gap * gap * (1 - 1e-9);
+    double gap = rest;
+    for (int64_t k = 1; k <= kWindowSpan; ++k, gap += step) {
+      squared_gap[direction * k] = gap > 0 ? gap * gap * (1 - 1e-9) : 0;
       if (squared_gap[direction * k] > worst_) return k - 1;
     }
     return kWindowSpan + 1;
   }
 
   void consider_brick(const CellSet::Brick& brick, const std::array<int64_t, 3>& low, const std::array<int64_t, 3>& high) {
+    considered_.resize(std::max(considered_.size(), count_considered_ + kMostInBrick));
     const double* gap_z = squared_gap_[0] + (brick.z * kEdge - query_->at[0] + kWindowSpan);
     const double* gap_y = squared_gap_[1] + (brick.y * kEdge - query_->at[1] + kWindowSpan);
     const double* gap_x = squared_gap_[2] + (brick.x * kEdge - query_->at[2] + kWindowSpan);
@@ -288,7 +293,10 @@ class Search {
       const Cell& cell = to_.cells[static_cast<size_t>(index)];
       consider(index, query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
     };
-    finder_->find(query_->at, query_->box, worst_, bounds_, visit, [&] { try_considered(); });
+    finder_->find(query_->at, query_->box, worst_, bounds_, visit, [&] {
+      try_considered();
+      return worst_ > enough_;
+    });
   }
 
   const CellSet& to_;
@@ -306,14 +314,14 @@ class Search {
   double enough_ = 0;                 // the search ends when worst_ is no larger
   double squared_gap_[3][2 * kWindowSpan + 1] = {};
   DiscBounds bounds_;
-  std::vector<Candidate> considered_;
   std::optional<BlockFinder> finder_;
+  std::vector<Candidate> considered_ = std::vector<Candidate>(kMostInBrick);
+  size_t count_considered_ = 0;
   // where queries found their nearest pieces: good first guesses for those that follow
   std::vector<Hint> hints_ = std::vector<Hint>(512);
   size_t last_hint_ = 0;
   int64_t found_in_ = -1;
-  size_t tries_ = 0;                    // cells that this query began with
-  int64_t tried_[kGuesses] = {};
+  std::array<int64_t, kGuesses> tried_{};  // the cells that this query began with
 };
 
 constexpr int64_t kBricksPerChunk = 16;
