@@ -21,12 +21,13 @@ SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
     out.along[axis].assign(array.data(), array.data() + array.size());
     out.radius[axis++] = static_cast<int64_t>(array.size() / 2);
   }
-  if (out.radius[2] > 8) throw std::invalid_argument("a bell that reaches too far");
-  for (uint32_t bits = 0; bits < 1u << (2 * out.radius[2] + 1); ++bits) {
-    double sum = 0;
-    for (size_t k = 0; k < out.along[2].size(); ++k) sum += bits >> k & 1 ? out.along[2][k] : 0.0;
-    out.of_bits.push_back(sum);
-  }
+  if (*std::max_element(out.radius.begin(), out.radius.end()) > 8) throw std::invalid_argument("a bell that reaches too far");
+  for (axis = 0; axis < 3; ++axis)
+    for (uint32_t bits = 0; bits < 1u << out.along[axis].size(); ++bits) {
+      double sum = 0;
+      for (size_t k = 0; k < out.along[axis].size(); ++k) sum += bits >> k & 1 ? out.along[axis][k] : 0.0;
+      out.of_bits[axis].push_back(sum);
+    }
   return out;
 }
 
@@ -43,15 +44,34 @@ double least_share_of_neighbour(const SubvoxelRule& rule) {
   return least;
 }
 
+// `loops` is a segauge.geometry.subvoxel.CellLoops.
+void read_fans(const nb::object& loops, size_t skip, FanTable& out) {
+  auto whole_numbers = [&](const char* name) {
+    const auto array = nb::cast<InputArray<int64_t>>(loops.attr(name));
+    return std::vector<int64_t>(array.data(), array.data() + array.size());
+  };
+  const std::vector<int64_t> loop_start = whole_numbers("loop_start"), corner_start = whole_numbers("corner_start");
+  const std::vector<int64_t> axis = whole_numbers("axis"), low = whole_numbers("low");
+  const size_t ndim = 3 - skip;
+  for (size_t code = 0; code + 1 < loop_start.size(); ++code) {
+    out.shape.emplace_back();
+    for (auto loop = static_cast<size_t>(loop_start[code]); loop < static_cast<size_t>(loop_start[code + 1]); ++loop) {
+      std::vector<FanTable::Edge> corners;
+      for (auto k = static_cast<size_t>(corner_start[loop]); k < static_cast<size_t>(corner_start[loop + 1]); ++k) {
+        FanTable::Edge edge{skip + static_cast<size_t>(axis[k]), {0, 0, 0}};
+        std::copy_n(low.data() + k * ndim, ndim, edge.low.data() + skip);
+        corners.push_back(edge);
+      }
+      out.add(corners);
+    }
+  }
+}
+
 // `rule` is a segauge.geometry.subvoxel.SubvoxelRule.
 SubvoxelRule read_rule(const nb::object& rule) {
   const auto linear = nb::cast<InputArray<double>>(rule.attr("linear"));
   const size_t d = linear.shape(0), skip = 3 - d;
   const nb::object loops = rule.attr("loops");
-  auto whole_numbers = [&](const char* name) {
-    const auto array = nb::cast<InputArray<int64_t>>(loops.attr(name));
-    return std::vector<int64_t>(array.data(), array.data() + array.size());
-  };
   SubvoxelRule out;
   out.ndim = static_cast<int>(d);
   out.margin = nb::cast<double>(rule.attr("margin"));
@@ -61,14 +81,7 @@ SubvoxelRule read_rule(const nb::object& rule) {
   out.thin_to = nb::cast<double>(rule.attr("thin_to_mm"));
   for (size_t b = 0; b < out.bells.size(); ++b) out.bells[b] = read_bell(rule.attr("bells")[b], skip);
   out.needs_both_classes = least_share_of_neighbour(out) < 1e-6;
-  out.loop_start = whole_numbers("loop_start");
-  out.corner_start = whole_numbers("corner_start");
-  const std::vector<int64_t> axis = whole_numbers("axis"), low = whole_numbers("low");
-  for (size_t k = 0; k < axis.size(); ++k) {
-    SubvoxelRule::Corner corner{skip + static_cast<size_t>(axis[k]), {0, 0, 0}};
-    std::copy_n(low.data() + k * d, d, corner.low.data() + skip);
-    out.corners.push_back(corner);
-  }
+  read_fans(loops, skip, out.fans);
   out.near_steps = nb::cast<double>(rule.attr("near_steps"));
   out.far_steps = nb::cast<double>(rule.attr("far_steps"));
   out.outline_error = nb::cast<double>(rule.attr("outline_error_mm"));
@@ -77,7 +90,7 @@ SubvoxelRule read_rule(const nb::object& rule) {
   for (size_t axis = 0; axis < 3; ++axis) out.edge[axis] = std::sqrt(dot(out.lattice.step[axis], out.lattice.step[axis]));
   Box cell;
   for (int corner = 0; corner < 8; ++corner) cell.include(out.lattice.offset(skip == 0 ? corner >> 2 : 0, corner >> 1 & 1, corner & 1));
-  for (size_t code = 0; code + 1 < out.loop_start.size(); ++code) {
+  for (size_t code = 0; code < out.fans.shape.size(); ++code) {
     out.lattice.same_as.push_back(static_cast<int64_t>(code));
     out.lattice.target_box.push_back(cell);
   }
@@ -90,18 +103,18 @@ nb::tuple subvoxel_distances(const BitVolume& pred, const BitVolume& gt, std::op
   Samples from_pred, from_gt;
   {
     nb::gil_scoped_release release;
-    const SubvoxelPair pair = find_subvoxel_cells(pred, &gt, ignore.value_or(nullptr), rule, threads);
-    if (pair.pred.cells.empty() || pair.gt.cells.empty()) throw std::invalid_argument("a mask is empty");
-    from_pred = directed_distances(pair.pred, pair.gt, pair.pieces, threads);
-    from_gt = directed_distances(pair.gt, pair.pred, pair.pieces, threads);
+    const SubvoxelSurface p = find_subvoxel_surface(pred, ignore.value_or(nullptr), rule, threads);
+    const SubvoxelSurface g = find_subvoxel_surface(gt, ignore.value_or(nullptr), rule, threads);
+    if (p.set.cells.empty() || g.set.cells.empty()) throw std::invalid_argument("a mask is empty");
+    from_pred = directed_distances(p, g, rule, threads);
+    from_gt = directed_distances(g, p, rule, threads);
   }
   return hand_out(std::move(from_pred), std::move(from_gt));
 }
 
 BitVolume subvoxel_band(const BitVolume& mask, const SubvoxelRule& rule, double width_mm, int threads) {
   nb::gil_scoped_release release;
-  const SubvoxelPair alone = find_subvoxel_cells(mask, nullptr, nullptr, rule, threads);
-  return boundary_band(mask, alone.pred, SurfaceKind::marching_cubes, alone.pieces, width_mm, threads);
+  return boundary_band(mask, find_subvoxel_surface(mask, nullptr, rule, threads), rule, width_mm, threads);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "search.hpp"
+#include "near.hpp"
 #include "surface_arrays.hpp"
 
 namespace segauge {

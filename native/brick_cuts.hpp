@@ -5,14 +5,17 @@
 #include <cstdint>
 #include <vector>
 
+#include "lanes.hpp"
 #include "normal_quantile.hpp"
 #include "subvoxel.hpp"
 
 namespace segauge {
 
-// Places are counted from the brick's first voxel, the lower corner of its first cell.
+// Places are counted from the brick's first voxel, the lower corner of its first cell. A brick is entered, told which
+// edges will be asked for, and prepared; then its cuts can be had.
 class BrickCuts {
  public:
+  using Place = std::array<int64_t, 3>;
   static constexpr int64_t kEdge = CellSet::kBrickEdge;
   static constexpr int64_t kSide = kEdge + 1;  // voxels along the edge of a brick of cells
 
@@ -22,28 +25,36 @@ class BrickCuts {
     side_z_ = rule.ndim == 3 ? kSide : 1;
     row_count_ = kSide + 2 * halo_[1];
     rows_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * row_count_));
-    along_x_.resize(rows_.size() * 2 * kSide);
-    along_y_.resize(static_cast<size_t>((side_z_ + 2 * halo_[0]) * kSide * 2 * kSide));
-    other_.resize(rule.bells.size() * static_cast<size_t>(side_z_ * kSide * kSide));
+    row_kinds_.resize(static_cast<size_t>(side_z_ + 2 * halo_[0]));
+    along_x_.resize(rows_.size() * kShares);
+    along_y_.resize(row_kinds_.size() * kSide * kShares);
+    for (auto& shares : shares_) shares.resize(rule.bells.size() * static_cast<size_t>(side_z_ * kSide) * kShares);
     depth_.resize(static_cast<size_t>(side_z_ * kSide * kSide));
   }
 
-  // Works out the shares of the other class around all voxels that the cells of a brick touch.
   void enter(const CellSet::Brick& brick) {
     read_rows({rule_.ndim == 3 ? brick.z * kEdge - 1 : 0, brick.y * kEdge - 1, brick.x * kEdge - 1});
+    needed_.fill(0);
+  }
+
+  // Says that the edge along an axis from a voxel to the next will be asked for.
+  void need(size_t axis, const Place& low) {
+    needed_[static_cast<size_t>(low[1])] |= (axis == 0 ? 3u : 1u) << low[0];
+    if (axis == 1) needed_[static_cast<size_t>(low[1]) + 1] |= 1u << low[0];
+  }
+
+  // Works out the shares of the classes around the voxels at the ends of the edges.
+  void prepare() {
     for (size_t b = 0; b < rule_.bells.size(); ++b) {
-      if (rule_.needs_both_classes) {
-        spread<2>(b);
-      } else {
-        spread<1>(b);
-      }
+      spread(b, true);
+      if (rule_.needs_both_classes) spread(b, false);
     }
     std::fill(depth_.begin(), depth_.end(), -1.0);
   }
 
   // Where the edge along an axis from a voxel to the next is cut, 0 to 1.
-  double cut(size_t axis, const std::array<int64_t, 3>& low) {
-    std::array<int64_t, 3> before = low, high = low, after = low;
+  double cut(size_t axis, const Place& low) {
+    Place before = low, high = low, after = low;
     before[axis] -= 1;
     high[axis] += 1;
     after[axis] += 2;
@@ -54,21 +65,35 @@ class BrickCuts {
   }
 
  private:
-  bool is_inside(const std::array<int64_t, 3>& at) const {
+  static constexpr size_t kShares = RowSum::kWidth;  // of the voxels of a row, and a few beyond it
+  static_assert(kSide <= static_cast<int64_t>(kShares), "a row of shares holds those of a brick");
+  static constexpr size_t kMostTaps = 17;
+  // Of some rows, one bit each: what is the same all along a row need not be added up voxel by voxel.
+  struct Kinds {
+    uint32_t mixed = 0, whole = 0;  // of both classes; all of the class whose share is worked out
+
+    Kinds seen(int64_t first, uint32_t window) const { return {mixed >> first & window, whole >> first & window}; }
+  };
+
+  bool is_inside(const Place& at) const {
     return rows_[static_cast<size_t>((at[0] + halo_[0]) * row_count_ + at[1] + halo_[1])] >> (at[2] + halo_[2]) & 1;
   }
 
-  size_t place_of(const std::array<int64_t, 3>& at) const {
-    return static_cast<size_t>((at[0] * kSide + at[1]) * kSide + at[2]);
-  }
-
-  void read_rows(const std::array<int64_t, 3>& first) {
+  void read_rows(const Place& first) {
+    const uint64_t seen = (uint64_t{1} << (kSide + 2 * halo_[2])) - 1;
     size_t row = 0;
-    for (int64_t z = first[0] - halo_[0]; z < first[0] + side_z_ + halo_[0]; ++z)
-      for (int64_t y = first[1] - halo_[1]; y < first[1] + kSide + halo_[1]; ++y, ++row) {
+    Kinds* kinds = row_kinds_.data();
+    for (int64_t z = first[0] - halo_[0]; z < first[0] + side_z_ + halo_[0]; ++z, ++kinds) {
+      *kinds = {};
+      for (int64_t k = 0; k < row_count_; ++k, ++row) {
+        const int64_t y = first[1] - halo_[1] + k;
         const bool exists = z >= 0 && z < mask_.nz && y >= 0 && y < mask_.ny;
         rows_[row] = exists ? bits_from(mask_.row(z, y), first[2] - halo_[2]) : 0;
+        const uint64_t bits = rows_[row] & seen;
+        kinds->mixed |= static_cast<uint32_t>(bits != 0 && bits != seen) << k;
+        kinds->whole |= static_cast<uint32_t>(bits == seen) << k;
       }
+    }
   }
 
   // 64 voxels of a row from any position on; outside there is background.
@@ -78,77 +103,105 @@ class BrickCuts {
     return bits == 0 ? word(whole) : word(whole) >> bits | word(whole + 1) << (64 - bits);
   }
 
-  // Works out one bell: along the rows, along y, along z. A row holds the share of foreground for each of its voxels and,
-  // where both are needed, that of background.
-  template <int kClasses>
-  void spread(size_t number) {
-    constexpr size_t kShares = kClasses * kSide;
+  // Works out the share of one class within one bell: along the rows, along y, along z, where it is needed.
+  void spread(size_t number, bool of_foreground) {
     const SubvoxelRule::Bell& bell = rule_.bells[number];
     const int64_t first_z = halo_[0] - bell.radius[0], planes = side_z_ + 2 * bell.radius[0];
-    const int64_t first_y = halo_[1] - bell.radius[1], lines = kSide + 2 * bell.radius[1];
-    const uint64_t window = (uint64_t{1} << (2 * bell.radius[2] + 1)) - 1;
-    for (int64_t z = first_z; z < first_z + planes; ++z)
-      for (int64_t y = first_y; y < first_y + lines; ++y) {
-        const auto row = static_cast<size_t>(z * row_count_ + y);
-        const uint64_t bits = rows_[row] >> (halo_[2] - bell.radius[2]);
-        double* shares = along_x_.data() + row * kShares;
-        for (int64_t x = 0; x < kSide; ++x) {
-          const uint64_t seen = bits >> x & window;
-          shares[x] = bell.of_bits[seen];
-          if (kClasses == 2) shares[kSide + x] = bell.of_bits[~seen & window];
-        }
-      }
-    for (int64_t z = first_z; z < first_z + planes; ++z)
-      for (int64_t y = 0; y < kSide; ++y)
-        add_up<kShares>(along_x_.data() + static_cast<size_t>(z * row_count_ + y + first_y) * kShares, kShares,
-                        bell.along[1], along_y_.data() + static_cast<size_t>(z * kSide + y) * kShares);
-    double* other = other_.data() + number * depth_.size();
-    for (int64_t z = 0; z < side_z_; ++z)
-      for (int64_t y = 0; y < kSide; ++y) {
-        double shares[kShares];
-        add_up<kShares>(along_y_.data() + static_cast<size_t>((z + first_z) * kSide + y) * kShares, kSide * kShares,
-                        bell.along[0], shares);
-        for (int64_t x = 0; x < kSide; ++x, ++other) {
-          const double background = kClasses == 2 ? shares[kShares - kSide + x] : 1 - shares[x];
-          *other = is_inside({z, y, x}) ? background : shares[x];
-        }
+    std::array<Kinds, kSide> line_kinds{};  // by y, the planes
+    for (int64_t p = 0; p < planes; ++p) spread_plane(p, p + first_z, bell, of_foreground, line_kinds);
+    double* shares = shares_[of_foreground ? 0 : 1].data() + number * static_cast<size_t>(side_z_ * kSide) * kShares;
+    for (int64_t y = 0; y < kSide; ++y)
+      for (uint32_t left = needed_[static_cast<size_t>(y)]; left != 0; left &= left - 1) {
+        const int64_t z = lowest_bit(left);
+        const Kinds kinds = line_kinds[static_cast<size_t>(y)].seen(z, window_of(bell.radius[0]));
+        add_up(kinds, along_y_.data() + static_cast<size_t>((z + first_z) * kSide + y) * kShares, kSide * kShares, bell, 0,
+               shares + static_cast<size_t>(z * kSide + y) * kShares);
       }
   }
 
-  template <size_t kShares>
-  static void add_up(const double* first, size_t stride, const std::vector<double>& weights, double* sum) {
-    double total[kShares] = {};
-    for (const double weight : weights) {
-      for (size_t i = 0; i < kShares; ++i) total[i] += weight * first[i];
-      first += stride;
+  // One plane, the p-th that the bell looks at: along its rows, and along y.
+  void spread_plane(int64_t p, int64_t plane, const SubvoxelRule::Bell& bell, bool of_foreground,
+                    std::array<Kinds, kSide>& line_kinds) {
+    const uint32_t lines = lines_needed(p, bell.radius[0]), window = window_of(bell.radius[1]);
+    const auto first = static_cast<size_t>(plane * row_count_ + halo_[1] - bell.radius[1]);
+    Kinds rows = row_kinds_[static_cast<size_t>(plane)].seen(halo_[1] - bell.radius[1], ~uint32_t{0});
+    if (!of_foreground) rows.whole = ~(rows.mixed | rows.whole);
+    uint32_t reached = 0;
+    for (int64_t k = 0; k <= 2 * bell.radius[1]; ++k) reached |= lines << k;
+    for (uint32_t left = reached & rows.mixed; left != 0; left &= left - 1)
+      along_row(first + static_cast<size_t>(lowest_bit(left)), bell, of_foreground);
+    for (uint32_t left = lines; left != 0; left &= left - 1) {
+      const int64_t y = lowest_bit(left);
+      const Kinds kinds = rows.seen(y, window);
+      const bool is_same = kinds.mixed == 0 && (kinds.whole == 0 || kinds.whole == window);
+      Kinds& line = line_kinds[static_cast<size_t>(y)];
+      line.mixed |= static_cast<uint32_t>(!is_same) << p;
+      line.whole |= static_cast<uint32_t>(is_same && kinds.whole != 0) << p;
+      if (!is_same)
+        add_up(kinds, along_x_.data() + (first + static_cast<size_t>(y)) * kShares, kShares, bell, 1,
+               along_y_.data() + static_cast<size_t>(plane * kSide + y) * kShares);
     }
-    std::copy_n(total, kShares, sum);
   }
 
-  double depth(const std::array<int64_t, 3>& at) {
-    const size_t place = place_of(at);
-    if (depth_[place] < 0) {
-      double found[3];
-      for (size_t b = 0; b < 3; ++b) {
-        const double share = std::min(std::max(other_[b * depth_.size() + place], rule_.least_share), rule_.largest_share);
-        found[b] = -rule_.bells[b].width * quantile_(share);
-      }
-      const double smooth = 2 * found[1] - found[0], sharp = 2 * found[2] - found[1];
-      const double thin = (found[1] - found[0] - rule_.thin_from) / (rule_.thin_to - rule_.thin_from);
-      depth_[place] = std::max(smooth + (sharp - smooth) * std::min(std::max(thin, 0.0), 1.0), 0.0);
+  static uint32_t window_of(int64_t radius) { return (uint32_t{2} << (2 * radius)) - 1; }
+
+  // Which lines of the p-th plane that a bell looks at are needed: one bit for each y.
+  uint32_t lines_needed(int64_t p, int64_t radius) const {
+    uint32_t lines = 0;
+    for (size_t y = 0; y < needed_.size(); ++y)
+      lines |= static_cast<uint32_t>((needed_[y] << (2 * radius) >> p & window_of(radius)) != 0) << y;
+    return lines;
+  }
+
+  void along_row(size_t row, const SubvoxelRule::Bell& bell, bool of_foreground) {
+    const uint64_t bits = (of_foreground ? rows_[row] : ~rows_[row]) >> (halo_[2] - bell.radius[2]);
+    const uint64_t window = window_of(bell.radius[2]);
+    double* shares = along_x_.data() + row * kShares;
+    for (size_t x = 0; x < kShares; ++x) shares[x] = bell.of_bits[2][bits >> x & window];
+  }
+
+  // Adds up rows of shares, the first of which is given, `stride` numbers apart, weighed as along an axis.
+  void add_up(const Kinds& kinds, const double* first, size_t stride, const SubvoxelRule::Bell& bell, size_t axis,
+              double* sum) const {
+    const double* rows[kMostTaps];
+    double weight[kMostTaps];
+    size_t count = 0;
+    for (uint32_t left = kinds.mixed; left != 0; left &= left - 1, ++count) {
+      const auto k = static_cast<size_t>(lowest_bit(left));
+      rows[count] = first + k * stride;
+      weight[count] = bell.along[axis][k];
     }
-    return depth_[place];
+    sum_rows_(rows, weight, count, bell.of_bits[axis][kinds.whole], sum);
+  }
+
+  double depth(const Place& at) {
+    const auto row = static_cast<size_t>(at[0] * kSide + at[1]), x = static_cast<size_t>(at[2]);
+    double& depth = depth_[row * kSide + x];
+    if (depth >= 0) return depth;
+    const bool inside = is_inside(at);
+    double found[3];
+    for (size_t b = 0; b < 3; ++b) {
+      const size_t place = (b * static_cast<size_t>(side_z_ * kSide) + row) * kShares + x;
+      const double other = !inside ? shares_[0][place] : rule_.needs_both_classes ? shares_[1][place] : 1 - shares_[0][place];
+      found[b] = -rule_.bells[b].width * quantile_(std::min(std::max(other, rule_.least_share), rule_.largest_share));
+    }
+    const double smooth = 2 * found[1] - found[0], sharp = 2 * found[2] - found[1];
+    const double thin = (found[1] - found[0] - rule_.thin_from) / (rule_.thin_to - rule_.thin_from);
+    return depth = std::max(smooth + (sharp - smooth) * std::min(std::max(thin, 0.0), 1.0), 0.0);
   }
 
   const BitVolume& mask_;
   const SubvoxelRule& rule_;
   const NormalQuantile& quantile_ = NormalQuantile::table();
-  std::array<int64_t, 3> halo_{};  // voxels around the brick's own that are looked at
+  RowSum::Function sum_rows_ = RowSum::here();
+  Place halo_{};  // voxels around the brick's own that are looked at
   int64_t side_z_ = 1, row_count_ = 0;
+  std::array<uint32_t, kSide> needed_{};  // by y: one bit for each z of a row of voxels that is needed
   std::vector<uint64_t> rows_;
+  std::vector<Kinds> row_kinds_;  // by plane, for the share of foreground
   std::vector<double> along_x_, along_y_;
-  std::vector<double> other_;  // by bell and voxel
-  std::vector<double> depth_;  // by voxel; -1 where nobody asked yet
+  std::array<std::vector<double>, 2> shares_;  // of foreground and background, by bell and voxel
+  std::vector<double> depth_;                  // by voxel; -1 where nobody asked yet
 };
 
 }  // namespace segauge

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
+#include "numbers.hpp"
 #include "parallel.hpp"
 
 namespace segauge {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr int64_t kBlock = 16;  // columns that are searched together; memory is nz * ny * kBlock numbers a thread
 
 struct Cell {

@@ -15,7 +15,7 @@ struct LanePoints {
 
 inline Lanes lowest(Lanes a, Lanes b) { return a < b ? a : b; }
 inline Lanes clamped(Lanes x) {
-  const Lanes none = x * 0, whole = none + 1;  // samples are finite
+  const Lanes none{}, whole = none + 1;
   const Lanes low = x < none ? none : x;
   return low > whole ? whole : low;
 }
@@ -62,6 +62,15 @@ void squared_distances(const SampleGroup* groups, size_t count, const Vec3& shif
       }
       __builtin_memcpy(squared, &best, sizeof best);
     }
+}
+
+void sum_rows(const double* const* rows, const double* weight, size_t count, double base, double* sum) {
+  constexpr size_t kRegisters = RowSum::kWidth / SEGAUGE_LANES;
+  Lanes total[kRegisters];
+  for (Lanes& each : total) each = Lanes{} + base;
+  for (size_t k = 0; k < count; ++k)
+    for (size_t i = 0; i < kRegisters; ++i) total[i] += weight[k] * load(rows[k] + i * SEGAUGE_LANES);
+  __builtin_memcpy(sum, total, sizeof total);
 }
 
 }  // namespace

@@ -1,14 +1,11 @@
 #include <numeric>
-#include <optional>
 
-#include "parallel.hpp"
+#include "near.hpp"
 #include "search.hpp"
 #include "targets.hpp"
 
 namespace segauge {
 namespace {
-
-constexpr int64_t kBricksPerChunk = 16;
 
 std::vector<int64_t> sample_offsets(const CellSet& from, const Patterns& patterns) {
   std::vector<int64_t> start(from.cells.size() + 1, 0);
@@ -19,9 +16,55 @@ std::vector<int64_t> sample_offsets(const CellSet& from, const Patterns& pattern
   return start;
 }
 
-int64_t chunk_count(const CellSet& from) {
-  return (static_cast<int64_t>(from.bricks.size()) + kBricksPerChunk - 1) / kBricksPerChunk;
-}
+// What is in the cells of a binary surface: the pieces of their codes.
+class PatternPieces {
+ public:
+  PatternPieces(const CellSet& set, const Patterns& patterns) : set_(set), patterns_(patterns) {}
+
+  const Disc& disc(int64_t index) const { return patterns_.disc[code(index)]; }
+
+  void squared_distances(const Query& query, int64_t index, const Vec3& shift, double* squared) const {
+    const Target* first = patterns_.target.data() + patterns_.target_start[code(index)];
+    const Target* last = patterns_.target.data() + patterns_.target_start[code(index) + 1];
+    squared_distances_(query.groups, SampleGroup::count_for(query.count), shift, first, last, squared);
+  }
+
+ private:
+  size_t code(int64_t index) const { return set_.cells[static_cast<size_t>(index)].code; }
+
+  const CellSet& set_;
+  const Patterns& patterns_;
+  SquaredDistances squared_distances_ = squared_distances_here();
+};
+
+// Searches a binary surface: the cells nearby, of which all distances are known, then what is further away.
+class PatternSearch {
+ public:
+  PatternSearch(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& patterns, Knowledge& known)
+      : patterns_(patterns), near_(to, patterns, known), far_(to, tree, blocks, patterns, PatternPieces(to, patterns)) {}
+
+  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece.
+  void nearest(const Cell& cell, double* best) {
+    near_.search(cell, best);
+    const auto first = static_cast<size_t>(patterns_.sample_start[cell.sample_code]);
+    const auto last = static_cast<size_t>(patterns_.sample_start[cell.sample_code + 1]);
+    Box unsettled;  // around the points that something further away may be nearer to
+    bool any = false;
+    for (size_t i = first; i < last; ++i) {
+      const double clearance = patterns_.wide_clearance[i];
+      if (best[i - first] <= clearance * clearance) continue;
+      unsettled.include(patterns_.sample[i]);
+      any = true;
+    }
+    const SampleGroup* groups = patterns_.group.data() + patterns_.group_start[cell.sample_code];
+    if (any) far_.improve({{cell.z, cell.y, cell.x}, groups, last - first, unsettled}, best, KnownDistances::kReach);
+  }
+
+ private:
+  const Patterns& patterns_;
+  NearSearch near_;
+  Search<PatternPieces> far_;
+};
 
 // The voxels around which everything within `span` steps along each axis is foreground: none of them is near a surface.
 BitVolume deep_inside(const BitVolume& mask, const std::array<int64_t, 3>& span) {
@@ -98,54 +141,35 @@ int32_t BrickTree::build(std::vector<int32_t>& order, size_t begin, size_t end, 
   return index;
 }
 
-namespace {
-
-// `near_of(worker)`: the search of nearby cells with what the worker knows of them, or none.
-template <class NearOf>
-Samples search_chunks(const CellSet& from, const CellSet& to, const Patterns& patterns, int threads, NearOf&& near_of) {
-  const BrickTree tree(to);
-  const std::vector<int64_t> start = sample_offsets(from, patterns);
-  Samples out;
-  out.distance.resize(static_cast<size_t>(start.back()));
-  out.area.resize(static_cast<size_t>(start.back()));
-  const auto bricks = static_cast<int64_t>(from.bricks.size());
-  auto search_chunk = [&](int64_t chunk, int worker) {
-    std::optional<NearSearch> near = near_of(worker);
-    Search search(to, tree, patterns, near ? &*near : nullptr);
-    const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
-    const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
-    for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
-      const Cell& cell = from.cells[static_cast<size_t>(i)];
-      const int64_t begin = start[static_cast<size_t>(i)], count = start[static_cast<size_t>(i) + 1] - begin;
-      if (count == 0) continue;
-      std::copy_n(patterns.area.data() + patterns.sample_start[cell.sample_code], count, out.area.data() + begin);
-      double* distance = out.distance.data() + begin;
-      search.nearest(cell, distance);
-      for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
-    }
-  };
-  parallel_for(chunk_count(from), threads, search_chunk);
-  return out;
-}
-
-}  // namespace
-
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads) {
+  const Patterns& patterns = prepared.patterns;
+  const BrickTree tree(to);
+  LazyBlocks blocks;
   return prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
-    return search_chunks(from, to, prepared.patterns, threads, [&](int worker) {
-      return std::optional<NearSearch>(std::in_place, to, prepared.patterns, known[static_cast<size_t>(worker)]);
+    return search_chunks(from, sample_offsets(from, patterns), threads, [&](int worker) {
+      return [&, search = PatternSearch(to, tree, blocks, patterns, known[static_cast<size_t>(worker)])](
+                 size_t index, size_t count, double* squared, double* area) mutable {
+        const Cell& cell = from.cells[index];
+        std::copy_n(patterns.area.data() + patterns.sample_start[cell.sample_code], count, area);
+        search.nearest(cell, squared);
+      };
     });
   });
-}
-
-Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& pieces, int threads) {
-  return search_chunks(from, to, pieces, threads, [](int) { return std::optional<NearSearch>(); });
 }
 
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
                         double width, int threads) {
   const BrickTree tree(surface);
-  const Vec3 reach = patterns.reach();
+  LazyBlocks blocks;
+  return boundary_band(mask, kind, patterns, width, threads, [&]() -> Reaches {
+    return [width, search = Search(surface, tree, blocks, patterns, PatternPieces(surface, patterns))](
+               int64_t z, int64_t y, int64_t x) mutable { return search.reaches(z, y, x, width * width); };
+  });
+}
+
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width, int threads,
+                        const std::function<Reaches()>& make_reaches) {
+  const Vec3 reach = lattice.reach();
   std::array<int64_t, 3> span{};
   for (size_t axis = 0; axis < 3; ++axis)
     span[axis] = static_cast<int64_t>(std::min(width * reach[axis] * (1 + 1e-9), 1e6)) + 1;
@@ -155,11 +179,11 @@ BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKi
   BitVolume band(mask.ndim, mask.nz, mask.ny, mask.nx);
   parallel_for(mask.nz * mask.ny, threads, [&](int64_t row) {
     const int64_t z = row / mask.ny, y = row % mask.ny;
-    Search search(surface, tree, patterns);
+    const Reaches reaches = make_reaches();
     for (int64_t w = 0; w < mask.row_words; ++w)
       for (uint64_t left = mask.row(z, y)[w] & ~deep.row(z, y)[w]; left != 0; left &= left - 1) {
         const int64_t x = 64 * w + lowest_bit(left);
-        if (search.reaches(z + shift_z, y + shift, x + shift, width * width)) band.set(z, y, x);
+        if (reaches(z + shift_z, y + shift, x + shift)) band.set(z, y, x);
       }
   });
   return band;

@@ -2,15 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <limits>
 
+#include "numbers.hpp"
 #include "surface.hpp"
 
 namespace segauge {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-inline double dot(const Vec3& a, const Vec3& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 inline double squared_between(const Box& a, const Box& b, const Vec3& shift) {
   double sum = 0;
   for (int i = 0; i < 3; ++i) {

@@ -1,9 +1,12 @@
 // Finding the nearest piece of a surface. The grid of cells is itself the search structure: a query looks at the cells
-// around its own position first, then at the window that the best distance so far can reach, and walks the tree over
-// the bricks only when that window is large.
+// around its own position first, then at the window that the best distance so far can reach, or at blocks of cells where
+// that window is large.
 #pragma once
 
-#include "near.hpp"
+#include <cmath>
+
+#include "blocks.hpp"
+#include "parallel.hpp"
 
 namespace segauge {
 
@@ -31,126 +34,51 @@ void for_cells_in(const CellSet::Brick& brick, const std::array<int64_t, 3>& low
   }
 }
 
-// Searches one surface for a handful of nearby points at once: the samples of one cell.
+// A handful of points to search from: the samples of one cell.
+struct Query {
+  std::array<int64_t, 3> at;  // the cell
+  const SampleGroup* groups;  // in mm from the cell's origin, the last one repeated
+  size_t count;
+  Box box;  // around those points that matter
+};
+
+// Searches one surface. Pieces tells what is in its cells:
+//   disc(index)                                  one that holds the pieces of a cell;
+//   squared_distances(query, index, shift, out)  those of all points from them, in whole groups.
+template <class Pieces>
 class Search {
  public:
-  // Without `near` every query goes straight to the search of what may be far.
-  Search(const CellSet& to, const BrickTree& tree, const Patterns& patterns, NearSearch* near = nullptr)
-      : to_(to), tree_(tree), patterns_(patterns), near_(near), reach_(patterns.reach()) {}
+  Search(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& lattice, const Pieces& pieces)
+      : to_(to), tree_(tree), blocks_(blocks), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()), bounds_(lattice) {}
 
-  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece.
-  void nearest(const Cell& cell, double* best) {
-    const uint32_t code = cell.sample_code;
-    const auto first = static_cast<size_t>(patterns_.sample_start[code]);
-    count_ = static_cast<size_t>(patterns_.sample_start[code + 1]) - first;
-    at_ = {cell.z, cell.y, cell.x};
-    points_ = patterns_.sample.data() + first;
-    groups_ = patterns_.group.data() + patterns_.group_start[code];
-    box_ = &patterns_.sample_box[code];
-    best_ = best;
-    enough_ = 0;
-    searched_ = -1;
-    if (near_ != nullptr) {
-      worst_ = near_->search(cell, best);
-      if (!narrow_to_unsettled(patterns_.wide_clearance.data() + first)) return;
-      searched_ = KnownDistances::kReach;
-    } else {
-      worst_ = is_same_as(cell_index(cell.z, cell.y, cell.x)) ? 0 : kInfinity;
-      std::fill(best, best + count_, worst_);
-    }
-    if (worst_ > 0) search_far();
+  // Lowers best[i] to the squared distance of the i-th point from the nearest piece. All cells within `searched` steps
+  // are in `best` already. Distances of no more than `enough` need not be lowered.
+  void improve(const Query& query, double* best, int64_t searched = -1, double enough = 0) {
+    query_ = &query;
+    searched_ = searched;
+    enough_ = enough;
+    groups_ = SampleGroup::count_for(query.count);
+    best_.resize(std::max(best_.size(), groups_ * SampleGroup::kSize));
+    found_.resize(best_.size());
+    std::copy_n(best, query.count, best_.data());
+    std::fill(best_.begin() + static_cast<int64_t>(query.count), best_.end(), best[query.count - 1]);
+    worst_ = *std::max_element(best, best + query.count);
+    bounds_.enter(query.groups, query.count);
+    bounds_.allow(best_.data());
+    tried_.fill(-1);
+    found_in_ = -1;
+    if (hints_[last_hint_].index >= 0) guess();
+    if (worst_ > enough_ && !search_window()) search_blocks();
+    if (found_in_ >= 0) keep_hint();
+    std::copy_n(best_.data(), query.count, best);
   }
 
   // Whether any piece lies within a squared distance of the lattice position (z, y, x) itself.
   bool reaches(int64_t z, int64_t y, int64_t x, double squared) {
-    static const Vec3 kOrigin{0, 0, 0};
-    static const Box kPoint{{0, 0, 0}, {0, 0, 0}};
-    static const SampleGroup kOriginGroup{};
+    static const SampleGroup kOrigin{};
     double best = std::nextafter(squared, kInfinity);
-    points_ = &kOrigin;
-    count_ = 1;
-    box_ = &kPoint;
-    groups_ = &kOriginGroup;
-    searched_ = -1;
-    best_ = &best;
-    at_ = {z, y, x};
-    worst_ = best;
-    enough_ = squared;
-    search_far();
+    improve({{z, y, x}, &kOrigin, 1, {{0, 0, 0}, {0, 0, 0}}}, &best, -1, squared);
     return best <= squared;
-  }
-
- private:
-  static constexpr int64_t kEdge = CellSet::kBrickEdge;
-  static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
-  // A window that reaches further than this many cells is searched through the tree instead.
-  static constexpr int64_t kWindowSpan = 16;
-
-  // Whether a cell of the other surface has the very points of this query on its pieces.
-  bool is_same_as(int64_t index) const {
-    if (index < 0) return false;
-    const uint32_t code = to_.cells[static_cast<size_t>(index)].code;
-    const auto other = static_cast<size_t>(patterns_.sample_start[code]);
-    return static_cast<size_t>(patterns_.sample_start[code + 1]) - other == count_ &&
-           std::equal(points_, points_ + count_, patterns_.sample.data() + other);
-  }
-
-  // Goes on with the points that something further away may be nearer to; false if there is none.
-  bool narrow_to_unsettled(const double* clearance) {
-    unsettled_ = Box();
-    bool any = false;
-    for (size_t i = 0; i < count_; ++i) {
-      if (best_[i] <= clearance[i] * clearance[i]) continue;
-      unsettled_.include(points_[i]);
-      any = true;
-    }
-    box_ = &unsettled_;
-    return any;
-  }
-
-  // Beyond what was searched already: from a first guess, through the window that it leaves, or through the tree.
-  void search_far() {
-    tried_[0] = tried_[1] = -1;
-    if (hint_ >= 0) guess();
-    if (worst_ > enough_ && !search_window()) search_tree();
-  }
-
-  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
-  // before; else it is near the last one.
-  void guess() {
-    tried_[0] = hint_;
-    tried_[1] = cell_index(at_[0] + hint_step_[0], at_[1] + hint_step_[1], at_[2] + hint_step_[2]);
-    if (tried_[1] >= 0) try_cell(to_.cells[static_cast<size_t>(tried_[1])], tried_[1]);
-    if (tried_[0] != tried_[1]) try_cell(to_.cells[static_cast<size_t>(tried_[0])], tried_[0]);
-  }
-
-  bool was_searched(int64_t dz, int64_t dy, int64_t dx) const {
-    return std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
-  }
-
-  // Notes a cell that may hold a nearer piece, with the least distance at which it could.
-  void consider(int64_t index) {
-    if (index == tried_[0] || index == tried_[1]) return;
-    const Cell& cell = to_.cells[static_cast<size_t>(index)];
-    const int64_t dz = at_[0] - cell.z, dy = at_[1] - cell.y, dx = at_[2] - cell.x;
-    if (was_searched(dz, dy, dx)) return;
-    const double bound = squared_between(*box_, patterns_.target_box[cell.code], patterns_.offset(dz, dy, dx));
-    if (!excludes(bound, worst_)) considered_.push_back({bound, index});
-  }
-
-  // Tries the noted cells, the most promising first: what is found soon excludes the rest.
-  void try_considered() {
-    while (!considered_.empty() && worst_ > enough_) {
-      size_t first = 0;
-      for (size_t i = 1; i < considered_.size(); ++i)
-        if (considered_[i].bound < considered_[first].bound) first = i;
-      if (excludes(considered_[first].bound, worst_)) break;
-      const int64_t index = considered_[first].index;
-      considered_[first] = considered_.back();
-      considered_.pop_back();
-      try_cell(to_.cells[static_cast<size_t>(index)], index);
-    }
-    considered_.clear();
   }
 
   // The index of the surface's cell at a position, -1 if the surface does not pass there.
@@ -162,32 +90,142 @@ class Search {
     return brick->begin + brick->before[z & 7] + count_bits(word & (bit - 1));
   }
 
+ private:
+  static constexpr int64_t kEdge = CellSet::kBrickEdge;
+  static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
+  // A window that reaches further than this many cells is searched block by block instead.
+  static constexpr int64_t kWindowSpan = 8;
+  static constexpr size_t kGuesses = 3;  // cells to begin with
+  static constexpr double kFarthestFoot = 16;  // cells; further away the surface has turned
+  static constexpr size_t kMostInBrick = kEdge * kEdge * kEdge;
+  struct Hint {
+    std::array<int64_t, 3> at{-9, -9, -9};  // the query's cell
+    std::array<int64_t, 3> step{};          // from there to the cell that was found
+    int64_t index = -1;                     // of that one
+  };
+
+  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
+  // before; else it is near the last one. From there to where the points have their feet.
+  void guess() {
+    const auto& at = query_->at;
+    const Hint& hint = hint_for(at);
+    int64_t next = cell_index(at[0] + hint.step[0], at[1] + hint.step[1], at[2] + hint.step[2]);
+    if (next < 0) next = hint.index;
+    const int64_t below = cell_below(next, query_->count / 2);
+    if (below >= 0) next = below;
+    for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
+      tried_[i] = next;
+      try_cell(next, shift_to(next));
+      next = cell_below(next, static_cast<size_t>(std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count)) - best_.begin()));
+    }
+  }
+
+  void keep_hint() {
+    const Cell& cell = to_.cells[static_cast<size_t>(found_in_)];
+    const auto& at = query_->at;
+    last_hint_ = hint_place(at);
+    hints_[last_hint_] = {at, {cell.z - at[0], cell.y - at[1], cell.x - at[2]}, found_in_};
+  }
+  // What the query of a neighbouring cell found, or else the last one.
+  const Hint& hint_for(const std::array<int64_t, 3>& at) const {
+    static constexpr int8_t kBefore[][3] = {{0, 0, -1}, {0, -1, 0}, {-1, 0, 0}, {0, -1, -1}, {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
+    for (const auto& step : kBefore) {
+      const std::array<int64_t, 3> there{at[0] + step[0], at[1] + step[1], at[2] + step[2]};
+      const Hint& hint = hints_[hint_place(there)];
+      if (hint.at == there) return hint;
+    }
+    return hints_[last_hint_];
+  }
+  static size_t hint_place(const std::array<int64_t, 3>& at) {
+    return static_cast<size_t>((at[0] & 7) * 64 + (at[1] & 7) * 8 + (at[2] & 7));
+  }
+
+  // The cell in which a point of the query has its foot, if the surface goes on as in the cell given; -1 if it does not.
+  int64_t cell_below(int64_t index, size_t point) const {
+    if (!lattice_.is_orthogonal) return -1;
+    const Vec3 foot = foot_on(pieces_.disc(index), shift_to(index), point);
+    const Cell& cell = to_.cells[static_cast<size_t>(index)];
+    const int64_t from[3] = {cell.z, cell.y, cell.x};
+    int64_t at[3];
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const double steps = std::floor((foot[axis] - lattice_.cell_low[axis]) / lattice_.step[axis][axis]);
+      if (!(std::abs(steps) < kFarthestFoot)) return -1;
+      at[axis] = from[axis] + static_cast<int64_t>(steps);
+    }
+    return cell_index(at[0], at[1], at[2]);
+  }
+
+  // Where on the plane of a disc a point has its foot, in mm from the origin of the disc's cell.
+  Vec3 foot_on(const Disc& disc, const Vec3& shift, size_t point) const {
+    const SampleGroup& group = query_->groups[point / SampleGroup::kSize];
+    const size_t k = point % SampleGroup::kSize;
+    const Vec3 p{group.x[k] + shift[0], group.y[k] + shift[1], group.z[k] + shift[2]};
+    double height = 0;
+    for (size_t i = 0; i < 3; ++i) height += (p[i] - disc.middle[i]) * disc.normal[i];
+    return {p[0] - height * disc.normal[0], p[1] - height * disc.normal[1], p[2] - height * disc.normal[2]};
+  }
+
+  bool was_tried(int64_t index) const {
+    bool found = false;
+    for (const int64_t each : tried_) found |= each == index;
+    return found;
+  }
+
+  Vec3 shift_to(int64_t index) const {
+    const Cell& cell = to_.cells[static_cast<size_t>(index)];
+    return lattice_.offset(query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
+  }
+
+  bool was_searched(int64_t dz, int64_t dy, int64_t dx) const {
+    return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
+  }
+
+  // Notes a cell, so many steps before the query's; there must be room for it.
+  void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx) {
+    if (was_searched(dz, dy, dx)) return;
+    considered_[count_considered_] = {0, index, &pieces_.disc(index), lattice_.offset(dz, dy, dx)};
+    count_considered_ += !was_tried(index);
+  }
+
+  // Tries the noted cells, the most promising first: what is found there excludes most others.
+  void try_considered() {
+    bounds_.weigh(considered_.data(), considered_.data() + count_considered_);
+    size_t kept = 0, first = 0;
+    for (size_t i = 0; i < count_considered_; ++i) {
+      const double least = considered_[i].least;
+      considered_[kept] = considered_[i];
+      first = least < considered_[first].least ? kept : first;
+      kept += least < kInfinity;
+    }
+    if (kept > 0) try_cell(considered_[first].index, considered_[first].shift);
+    for (size_t i = 0; i < kept && worst_ > enough_; ++i) {
+      Candidate& cell = considered_[i];
+      if (i == first) continue;
+      bounds_.weigh(&cell, &cell + 1);
+      if (cell.least < kInfinity) try_cell(cell.index, cell.shift);
+    }
+    count_considered_ = 0;
+  }
+
   const CellSet::Brick* brick_at(int64_t z, int64_t y, int64_t x) const {
     if (z < 0 || y < 0 || x < 0 || z >= to_.nz || y >= to_.ny || x >= to_.nx) return nullptr;
     const int32_t brick = to_.brick_at[static_cast<size_t>((z * to_.ny + y) * to_.nx + x)];
     return brick < 0 ? nullptr : &to_.bricks[static_cast<size_t>(brick)];
   }
 
-  void try_cell(const Cell& cell, int64_t index) {
-    const int64_t dz = at_[0] - cell.z, dy = at_[1] - cell.y, dx = at_[2] - cell.x;
-    const Vec3 shift = patterns_.offset(dz, dy, dx);
-    const Target* first = patterns_.target.data() + patterns_.target_start[cell.code];
-    const Target* last = patterns_.target.data() + patterns_.target_start[cell.code + 1];
-    const size_t groups = (count_ + SampleGroup::kSize - 1) / SampleGroup::kSize;
-    found_.resize(std::max(found_.size(), groups * SampleGroup::kSize));
-    squared_distances_(groups_, groups, shift, first, last, found_.data());
+  void try_cell(int64_t index, const Vec3& shift) {
+    pieces_.squared_distances(*query_, index, shift, found_.data());
     double worst = 0;
     bool improved = false;
-    for (size_t i = 0; i < count_; ++i) {
+    for (size_t i = 0; i < groups_ * SampleGroup::kSize; ++i) {
       improved |= found_[i] < best_[i];
       best_[i] = std::min(best_[i], found_[i]);
       worst = std::max(worst, best_[i]);
     }
+    if (!improved) return;
     worst_ = worst;
-    if (improved) {
-      hint_ = index;
-      hint_step_ = {-dz, -dy, -dx};
-    }
+    bounds_.allow(best_.data());
+    found_in_ = index;
   }
 
   // Looks at all cells that the present upper bound can reach. False if there is no bound yet, or it reaches too far.
@@ -198,8 +236,8 @@ class Search {
     for (size_t axis = 0; axis < 3; ++axis) {
       const int64_t down = steps_in_reach(static_cast<int>(axis), -1), up = steps_in_reach(static_cast<int>(axis), 1);
       if (down > kWindowSpan || up > kWindowSpan) return false;
-      low[axis] = std::max<int64_t>(0, at_[axis] - down);
-      high[axis] = std::min<int64_t>(extent[axis] - 1, at_[axis] + up);
+      low[axis] = std::max<int64_t>(0, query_->at[axis] - down);
+      high[axis] = std::min<int64_t>(extent[axis] - 1, query_->at[axis] + up);
     }
     for (int64_t bz = low[0] / kEdge; bz <= high[0] / kEdge; ++bz)
       for (int64_t by = low[1] / kEdge; by <= high[1] / kEdge; ++by)
@@ -217,87 +255,101 @@ class Search {
   int64_t steps_in_reach(int axis, int64_t direction) {
     double* squared_gap = squared_gap_[axis] + kWindowSpan;
     squared_gap[0] = 0;
-    if (!patterns_.is_orthogonal) {
+    if (!lattice_.is_orthogonal) {
       const double span = std::sqrt(worst_) * (1 + 1e-9) * reach_[axis] + 1 + 1e-9;
       if (span >= kWindowSpan + 1) return kWindowSpan + 1;
       for (int64_t k = 1; k <= static_cast<int64_t>(span); ++k) squared_gap[direction * k] = 0;
       return static_cast<int64_t>(span);
     }
-    const double step = patterns_.step[axis][axis];
+    const double step = lattice_.step[axis][axis];
     // from the points to the far side of the cell itself: what lies k steps away begins k - 1 steps beyond it
-    const double rest = direction > 0 ? patterns_.cell_low[axis] + step - box_->high[axis]
-                                      : box_->low[axis] - patterns_.cell_low[axis];
-    for (int64_t k = 1; k <= kWindowSpan; ++k) {
-      const double gap = std::max(0.0, rest + static_cast<double>(k - 1) * step);
-      squared_gap[direction * k] = gap * gap * (1 - 1e-9);
+    const double rest = direction > 0 ? lattice_.cell_low[axis] + step - query_->box.high[axis]
+                                      : query_->box.low[axis] - lattice_.cell_low[axis];
+    double gap = rest;
+    for (int64_t k = 1; k <= kWindowSpan; ++k, gap += step) {
+      squared_gap[direction * k] = gap > 0 ? gap * gap * (1 - 1e-9) : 0;
       if (squared_gap[direction * k] > worst_) return k - 1;
     }
     return kWindowSpan + 1;
   }
 
   void consider_brick(const CellSet::Brick& brick, const std::array<int64_t, 3>& low, const std::array<int64_t, 3>& high) {
-    const double* gap_z = squared_gap_[0] + (brick.z * kEdge - at_[0] + kWindowSpan);
-    const double* gap_y = squared_gap_[1] + (brick.y * kEdge - at_[1] + kWindowSpan);
-    const double* gap_x = squared_gap_[2] + (brick.x * kEdge - at_[2] + kWindowSpan);
+    considered_.resize(std::max(considered_.size(), count_considered_ + kMostInBrick));
+    const double* gap_z = squared_gap_[0] + (brick.z * kEdge - query_->at[0] + kWindowSpan);
+    const double* gap_y = squared_gap_[1] + (brick.y * kEdge - query_->at[1] + kWindowSpan);
+    const double* gap_x = squared_gap_[2] + (brick.x * kEdge - query_->at[2] + kWindowSpan);
+    const int64_t dz = query_->at[0] - brick.z * kEdge, dy = query_->at[1] - brick.y * kEdge, dx = query_->at[2] - brick.x * kEdge;
     for_cells_in(brick, low, high, [&](int64_t plane, int bit, int64_t index) {
       if (gap_z[plane] + gap_y[bit >> 3] + gap_x[bit & 7] > worst_) return;
-      consider(index);
+      consider(index, dz - plane, dy - (bit >> 3), dx - (bit & 7));
     });
   }
 
-  void search_tree() {
-    const Vec3 origin = patterns_.offset(at_[0], at_[1], at_[2]);
-    const auto& nodes = tree_.nodes();
-    std::pair<double, int32_t> stack[128];  // the tree halves at each level, so its depth stays far below
-    int depth = 0;
-    stack[depth++] = {squared_between(*box_, nodes[0].box, origin), 0};
-    while (depth > 0) {
-      const auto [bound, index] = stack[--depth];
-      if (worst_ <= enough_) return;
-      if (excludes(bound, worst_)) continue;
-      const BrickTree::Node& node = nodes[static_cast<size_t>(index)];
-      if (node.brick >= 0) {
-        const auto brick = static_cast<size_t>(node.brick);
-        for (int64_t i = to_.bricks[brick].begin; i < to_.end_of(brick); ++i) consider(i);
-        try_considered();
-        continue;
-      }
-      const double left = squared_between(*box_, nodes[static_cast<size_t>(node.left)].box, origin);
-      const double right = squared_between(*box_, nodes[static_cast<size_t>(node.right)].box, origin);
-      const bool left_first = left <= right;
-      stack[depth++] = left_first ? std::pair(right, node.right) : std::pair(left, node.left);
-      stack[depth++] = left_first ? std::pair(left, node.left) : std::pair(right, node.right);
-    }
+  // Through the blocks of cells, nearest first.
+  void search_blocks() {
+    if (!finder_)
+      finder_.emplace(to_, tree_, blocks_.of(to_, lattice_, [&](int64_t index) { return pieces_.disc(index); }), lattice_);
+    auto visit = [&](int64_t index) {
+      const Cell& cell = to_.cells[static_cast<size_t>(index)];
+      consider(index, query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
+    };
+    finder_->find(query_->at, query_->box, worst_, bounds_, visit, [&] {
+      try_considered();
+      return worst_ > enough_;
+    });
   }
 
   const CellSet& to_;
   const BrickTree& tree_;
-  const Patterns& patterns_;
-  NearSearch* near_;
-  SquaredDistances squared_distances_ = squared_distances_here();
+  LazyBlocks& blocks_;
+  const Patterns& lattice_;
+  Pieces pieces_;
   const Vec3 reach_;
   // the query at hand
-  const Vec3* points_ = nullptr;
-  const SampleGroup* groups_ = nullptr;
-  size_t count_ = 0;
-  const Box* box_ = nullptr;
-  Box unsettled_;              // around the points that are not settled by what was searched
-  int64_t searched_ = -1;      // all cells within so many steps were searched
-  double* best_ = nullptr;
-  std::array<int64_t, 3> at_{};
-  double squared_gap_[3][2 * kWindowSpan + 1];
-  struct Candidate {
-    double bound;
-    int64_t index;
-  };
-  std::vector<Candidate> considered_;
-  std::vector<double> found_;  // what the cell at hand has
-  double worst_ = kInfinity;   // the largest of best_
-  double enough_ = 0;          // the search ends when worst_ is no larger
-  // the cell in which the last search found its nearest piece: a good first guess for the next
-  int64_t hint_ = -1;
-  std::array<int64_t, 3> hint_step_{};  // from the query's position to it
-  int64_t tried_[2] = {-1, -1};         // cells that this query began with
+  const Query* query_ = nullptr;
+  size_t groups_ = 0;
+  int64_t searched_ = -1;  // all cells within so many steps were searched
+  std::vector<double> best_, found_;  // of all points, and to the cell at hand
+  double worst_ = kInfinity;          // the largest of best_
+  double enough_ = 0;                 // the search ends when worst_ is no larger
+  double squared_gap_[3][2 * kWindowSpan + 1] = {};
+  DiscBounds bounds_;
+  std::optional<BlockFinder> finder_;
+  std::vector<Candidate> considered_ = std::vector<Candidate>(kMostInBrick);
+  size_t count_considered_ = 0;
+  // where queries found their nearest pieces: good first guesses for those that follow
+  std::vector<Hint> hints_ = std::vector<Hint>(512);
+  size_t last_hint_ = 0;
+  int64_t found_in_ = -1;
+  std::array<int64_t, kGuesses> tried_{};  // the cells that this query began with
 };
+
+constexpr int64_t kBricksPerChunk = 16;
+inline int64_t chunk_count(const CellSet& from) {
+  return (static_cast<int64_t>(from.bricks.size()) + kBricksPerChunk - 1) / kBricksPerChunk;
+}
+
+// From every sample of a surface, the first of each cell at `start`: `searcher_of(worker)` gives what searches a chunk,
+// called as searcher(cell, count, squared, area) to write so many squared distances and areas.
+template <class SearcherOf>
+Samples search_chunks(const CellSet& from, const std::vector<int64_t>& start, int threads, SearcherOf&& searcher_of) {
+  Samples out;
+  out.distance.resize(static_cast<size_t>(start.back()));
+  out.area.resize(static_cast<size_t>(start.back()));
+  const auto bricks = static_cast<int64_t>(from.bricks.size());
+  parallel_for(chunk_count(from), threads, [&](int64_t chunk, int worker) {
+    auto searcher = searcher_of(worker);
+    const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
+    const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
+    for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
+      const int64_t begin = start[static_cast<size_t>(i)], count = start[static_cast<size_t>(i) + 1] - begin;
+      if (count == 0) continue;
+      double* distance = out.distance.data() + begin;
+      searcher(static_cast<size_t>(i), static_cast<size_t>(count), distance, out.area.data() + begin);
+      for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
+    }
+  });
+  return out;
+}
 
 }  // namespace segauge

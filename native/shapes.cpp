@@ -1,6 +1,9 @@
 #include "shapes.hpp"
 
+#include <stdexcept>
+
 #include "known.hpp"
+#include "lanes.hpp"
 #include "targets.hpp"
 
 namespace segauge {
@@ -53,39 +56,54 @@ std::vector<char> which_count_whole(const CellShapes& shapes, const Vec3 step[3]
   return whole;
 }
 
+// Adds the corners of a piece to those of its cell, and its normal, as long as the area, to theirs.
+void add_corners(const Target& t, std::vector<Vec3>& corners, Vec3& normal) {
+  for (int s = 0; s < 2; ++s)
+    for (int r = 0; r < (t.is_rectangle || s == 0 ? 2 : 1); ++r) {
+      Vec3 p;
+      for (size_t k = 0; k < 3; ++k) p[k] = t.corner[k] + s * t.u[k] + r * t.v[k];
+      corners.push_back(p);
+    }
+  const Vec3 own = cross(t.u, t.v);
+  const double sign = dot(own, normal) < 0 ? -1 : 1;
+  for (size_t k = 0; k < 3; ++k) normal[k] += sign * own[k];
+}
+
 void put_targets(const CellShapes& shapes, Patterns& out) {
   const std::vector<char> counts_whole = which_count_whole(shapes, out.step);
   const size_t codes = shapes.same_as.size();
+  double edges = 0;
+  for (const Vec3& step : out.step) edges += std::sqrt(dot(step, step));
   out.target_box.resize(codes);
+  out.disc.resize(codes);
   out.target_start.assign(1, 0);
   out.target_start.reserve(codes + 1);
   out.target.reserve(shapes.target.size());
+  std::vector<Vec3> corners;
   for (size_t code = 0; code < codes; ++code) {
+    Vec3 normal{0, 0, 0};
+    corners.clear();
     for (auto i = static_cast<size_t>(shapes.target_start[code]); i < static_cast<size_t>(shapes.target_start[code + 1]); ++i) {
       const CellShapes::Piece& piece = shapes.target[i];
       if (piece.is_flat != static_cast<bool>(counts_whole[static_cast<size_t>(piece.number)])) continue;
-      const Target t = prepared_target(on_axes(out.step, piece.corner), on_axes(out.step, piece.u),
-                                       on_axes(out.step, piece.v), piece.is_flat);
-      out.target.push_back(t);
-      for (int s = 0; s < 2; ++s)
-        for (int r = 0; r < (t.is_rectangle || s == 0 ? 2 : 1); ++r) {
-          Vec3 p;
-          for (size_t k = 0; k < 3; ++k) p[k] = t.corner[k] + s * t.u[k] + r * t.v[k];
-          out.target_box[code].include(p);
-        }
+      out.target.push_back(prepared_target(on_axes(out.step, piece.corner), on_axes(out.step, piece.u),
+                                           on_axes(out.step, piece.v), piece.is_flat));
+      add_corners(out.target.back(), corners, normal);
     }
+    for (const Vec3& corner : corners) out.target_box[code].include(corner);
+    out.disc[code] = Disc(corners.data(), corners.size(), normal, 1e-6 * edges);
     out.target_start.push_back(static_cast<int64_t>(out.target.size()));
   }
 }
 
 void lay_side_by_side(Patterns& out) {
-  constexpr auto kSize = static_cast<int64_t>(SampleGroup::kSize);
   const size_t codes = out.same_as.size();
   out.group_start.assign(1, 0);
   out.group_start.reserve(codes + 1);
   for (size_t code = 0; code < codes; ++code) {
-    const int64_t samples = out.sample_start[code + 1] - out.sample_start[code];
-    out.group_start.push_back(out.group_start.back() + (samples + kSize - 1) / kSize);
+    const auto samples = static_cast<size_t>(out.sample_start[code + 1] - out.sample_start[code]);
+    if (samples > RoughPoints::kMost) throw std::logic_error("more samples in a cell than bounds are made for");
+    out.group_start.push_back(out.group_start.back() + static_cast<int64_t>(SampleGroup::count_for(samples)));
   }
   out.group.resize(static_cast<size_t>(out.group_start.back()));
   for (size_t code = 0; code < codes; ++code) write_groups(out, code);

@@ -5,7 +5,6 @@
 
 #include "edge_cuts.hpp"
 #include "parallel.hpp"
-#include "pieces.hpp"
 #include "profiles.hpp"
 #include "targets.hpp"
 
@@ -14,153 +13,130 @@ namespace {
 
 constexpr int64_t kEdge = CellSet::kBrickEdge;
 
-// Writes the pieces of cells into the patterns, where there is room for them.
-class PieceWriter {
+// Writes the fans of cells, where there is room for them.
+class FanWriter {
  public:
-  PieceWriter(const CellSet& set, const EdgeCuts& cuts, const SubvoxelRule& rule, Patterns& out)
-      : set_(set), cuts_(cuts), rule_(rule), out_(out) {}
-
-  void write(size_t number, const CellSet::Brick& brick) {
-    const Cell& cell = set_.cells[number];
-    const int64_t mc_code = cuts_.code[number];
-    const std::array<int64_t, 3> at{cell.z - brick.z * kEdge, cell.y - brick.y * kEdge, cell.x - brick.x * kEdge};
-    auto sample = static_cast<size_t>(out_.sample_start[cell.code]);
-    auto target = static_cast<size_t>(out_.target_start[cell.code]);
-    const size_t first_sample = sample;
-    for (int64_t loop = rule_.loop_start[mc_code]; loop < rule_.loop_start[mc_code + 1]; ++loop) {
-      const size_t count = outline(loop, at, brick);
-      if (rule_.ndim == 2) {
-        add({corner_[0], corner_[1], corner_[1]}, sample++, target++);
-      } else if (count == 3) {
-        add({corner_[0], corner_[1], corner_[2]}, sample++, target++);
-      } else {
-        Vec3 middle{0, 0, 0};
-        for (size_t i = 0; i < 3; ++i) {
-          for (size_t k = 0; k < count; ++k) middle[i] += corner_[k][i];
-          middle[i] /= static_cast<double>(count);
-        }
-        for (size_t k = 0; k < count; ++k) add({middle, corner_[k], corner_[(k + 1) % count]}, sample++, target++);
-      }
+  FanWriter(const CellSet& set, const EdgeCuts& cuts, const SubvoxelRule& rule, Fans& out)
+      : set_(set), cuts_(cuts), rule_(rule), out_(out) {
+    for (size_t e = 0; e < base_.size(); ++e) {
+      const auto& low = rule.fans.edge[e].low;
+      base_[e] = rule.lattice.offset(low[0], low[1], low[2]);
     }
-    finish(cell.code, first_sample, sample);
+    const Vec3 &z = rule.lattice.step[0], &y = rule.lattice.step[1], &x = rule.lattice.step[2];
+    slack_ = 1e-6 * (std::sqrt(dot(z, z)) + std::sqrt(dot(y, y)) + std::sqrt(dot(x, x)));
+  }
+
+  // Returns a box around the pieces, in mm from the cell's origin.
+  Box write(size_t number, const CellSet::Brick& brick) {
+    const FanTable::Shape& shape = rule_.fans.shape[cuts_.code[number]];
+    const size_t corners = find_corners(shape, set_.cells[number], brick);
+    Vec3* apex = out_.apex.data() + out_.start[number].apex;
+    Spoke* spoke = out_.spoke.data() + out_.start[number].spoke;
+    Vec3 normal{0, 0, 0};
+    const Vec3* corner = corner_.data();
+    for (size_t f = 0; f < shape.fans; ++f) {
+      *apex = write_fan(shape.fan[f], corner, spoke, normal);
+      corner += shape.fan[f].corners;
+      spoke += shape.fan[f].spokes;
+      ++apex;
+    }
+    out_.disc[number] = Disc(corner_.data(), corners, normal, slack_);
+    Box box;
+    for (size_t k = 0; k < corners; ++k) box.include(corner_[k]);
+    return box;
   }
 
  private:
-  size_t outline(int64_t loop, const std::array<int64_t, 3>& at, const CellSet::Brick& brick) {
+  size_t find_corners(const FanTable::Shape& shape, const Cell& cell, const CellSet::Brick& brick) {
+    const std::array<int64_t, 3> at{cell.z - brick.z * kEdge, cell.y - brick.y * kEdge, cell.x - brick.x * kEdge};
     size_t count = 0;
-    for (int64_t k = rule_.corner_start[loop]; k < rule_.corner_start[loop + 1]; ++k, ++count) {
-      const SubvoxelRule::Corner& corner = rule_.corners[static_cast<size_t>(k)];
-      const size_t owner = cell_from(set_, brick, {at[0] + corner.low[0], at[1] + corner.low[1], at[2] + corner.low[2]});
-      const double cut = cuts_.cut[owner][corner.axis];
-      Vec3 place = rule_.lattice.offset(corner.low[0], corner.low[1], corner.low[2]);
-      for (size_t i = 0; i < 3; ++i) place[i] += cut * rule_.lattice.step[corner.axis][i];
-      corner_[count] = place;
-    }
+    for (size_t f = 0; f < shape.fans; ++f)
+      for (size_t k = 0; k < shape.fan[f].corners; ++k, ++count) {
+        const FanTable::Edge& edge = rule_.fans.edge[shape.edge[count]];
+        const size_t owner = cell_from(set_, brick, {at[0] + edge.low[0], at[1] + edge.low[1], at[2] + edge.low[2]});
+        const double cut = cuts_.cut[owner][edge.axis];
+        Vec3 place = base_[shape.edge[count]];
+        for (size_t i = 0; i < 3; ++i) place[i] += cut * rule_.lattice.step[edge.axis][i];
+        corner_[count] = place;
+      }
     return count;
   }
 
-  void add(const std::array<Vec3, 3>& piece, size_t sample, size_t target) {
-    Vec3 u, v, middle;
-    for (size_t i = 0; i < 3; ++i) {
-      u[i] = piece[1][i] - piece[0][i];
-      v[i] = rule_.ndim == 3 ? piece[2][i] - piece[0][i] : 0.0;
-      middle[i] = rule_.ndim == 3 ? (piece[0][i] + piece[1][i] + piece[2][i]) / 3 : (piece[0][i] + piece[1][i]) / 2;
+  // Writes the spokes of a fan, adds to the normal of the cell and returns the apex.
+  static Vec3 write_fan(const FanTable::Fan& fan, const Vec3* corner, Spoke* spoke, Vec3& normal) {
+    Vec3 apex = corner[0];
+    if (fan.is_closed)
+      for (size_t i = 0; i < 3; ++i) {
+        for (size_t k = 1; k < fan.corners; ++k) apex[i] += corner[k][i];
+        apex[i] /= static_cast<double>(fan.corners);
+      }
+    const Vec3* ends = fan.is_closed ? corner : corner + 1;
+    for (size_t k = 0; k < fan.spokes; ++k) {
+      for (size_t i = 0; i < 3; ++i) spoke[k].side[i] = ends[k][i] - apex[i];
+      spoke[k].squared = dot(spoke[k].side, spoke[k].side);
+      spoke[k].per_squared = spoke[k].squared > 0 ? 1 / spoke[k].squared : 0;
     }
-    out_.sample[sample] = middle;
-    const Target& made = out_.target[target] = prepared_target(piece[0], u, v, rule_.ndim == 2);
-    const Vec3 normal = cross(u, v);  // as long as twice the area
-    out_.area[sample] = rule_.ndim == 3 ? dot(normal, made.normal) / 2 : std::sqrt(made.uu);
-    for (const Vec3& corner : piece) box_.include(corner);
+    for (size_t k = 0; k < fan.spokes; ++k) write_triangle(spoke[k], spoke[k + 1 < fan.spokes ? k + 1 : 0], normal);
+    return apex;
   }
 
-  void finish(uint32_t code, size_t first_sample, size_t last_sample) {
-    Box samples;
-    for (size_t i = first_sample; i < last_sample; ++i) samples.include(out_.sample[i]);
-    out_.sample_box[code] = samples;
-    out_.target_box[code] = box_;
-    box_ = Box();
-    write_groups(out_, code);
+  // Between a spoke and the next; after the last one of an open fan nobody asks for it.
+  static void write_triangle(Spoke& here, const Spoke& next, Vec3& normal) {
+    here.along_next = dot(here.side, next.side);
+    const double rim = here.squared - 2 * here.along_next + next.squared;
+    here.per_rim = rim > 0 ? 1 / rim : 0;
+    here.normal = cross(here.side, next.side);
+    const double length = std::sqrt(dot(here.normal, here.normal)), per_length = length > 0 ? 1 / length : 0;
+    for (size_t i = 0; i < 3; ++i) {
+      normal[i] += here.normal[i];
+      here.normal[i] *= per_length;
+    }
   }
 
   const CellSet& set_;
   const EdgeCuts& cuts_;
   const SubvoxelRule& rule_;
-  Patterns& out_;
-  std::array<Vec3, 12> corner_;
-  Box box_;
+  Fans& out_;
+  std::array<Vec3, 12> base_;  // the lower ends of the cell edges, in mm
+  double slack_;               // mm that outweigh rounding to float
+  std::array<Vec3, FanTable::kMostCorners> corner_;
 };
 
-int64_t piece_count(const SubvoxelRule& rule, int64_t code) {
-  int64_t count = 0;
-  for (int64_t loop = rule.loop_start[code]; loop < rule.loop_start[code + 1]; ++loop) {
-    const int64_t corners = rule.corner_start[loop + 1] - rule.corner_start[loop];
-    count += rule.ndim == 2 || corners == 3 ? 1 : corners;
+// Makes room for the fans of every cell; returns the codes of the cells.
+std::vector<uint8_t> make_room(const CellSet& set, const SubvoxelRule& rule, Fans& out) {
+  std::vector<uint8_t> codes(set.cells.size());
+  out.start.resize(set.cells.size());
+  Fans::Start next{0, 0};
+  for (size_t i = 0; i < set.cells.size(); ++i) {
+    codes[i] = static_cast<uint8_t>(set.cells[i].code);
+    out.start[i] = next;
+    next.apex += rule.fans.shape[codes[i]].fans;
+    next.spoke += rule.fans.shape[codes[i]].spokes;
   }
-  return count;
-}
-
-// Gives every cell a code of its own and makes room for its pieces; returns the marching-cubes codes. Code 0 has none.
-std::vector<uint8_t> number_cells(CellSet& set, const SubvoxelRule& rule, Patterns& out) {
-  std::vector<uint8_t> codes;
-  codes.reserve(set.cells.size());
-  constexpr auto kGroup = static_cast<int64_t>(SampleGroup::kSize);
-  for (Cell& cell : set.cells) {
-    codes.push_back(static_cast<uint8_t>(cell.code));
-    const int64_t pieces = piece_count(rule, cell.code);
-    const bool is_sampled = cell.sample_code == cell.code;
-    cell.code = static_cast<uint32_t>(out.sample_start.size() - 1);
-    cell.sample_code = is_sampled ? cell.code : 0;
-    out.sample_start.push_back(out.sample_start.back() + pieces);
-    out.target_start.push_back(out.target_start.back() + pieces);
-    out.group_start.push_back(out.group_start.back() + (pieces + kGroup - 1) / kGroup);
-  }
+  out.apex.resize(next.apex);
+  out.spoke.resize(next.spoke);
+  out.disc.resize(set.cells.size());
   return codes;
-}
-
-void write_pieces(const BitVolume& mask, const SubvoxelRule& rule, std::vector<uint8_t> codes, CellSet& set,
-                  Patterns& out, int threads) {
-  EdgeCuts cuts = find_cuts(mask, set, std::move(codes), rule, threads);
-  move_to_profiles(cuts, mask, set, rule, threads);
-  parallel_for(static_cast<int64_t>(set.bricks.size()), threads, [&](int64_t number) {
-    const auto b = static_cast<size_t>(number);
-    CellSet::Brick& brick = set.bricks[b];
-    PieceWriter writer(set, cuts, rule, out);
-    brick.box = Box();
-    for (int64_t i = brick.begin; i < set.end_of(b); ++i) {
-      const Cell& cell = set.cells[static_cast<size_t>(i)];
-      writer.write(static_cast<size_t>(i), brick);
-      brick.box.include(out.target_box[cell.code].moved(out.offset(cell.z, cell.y, cell.x)));
-    }
-  });
 }
 
 }  // namespace
 
-SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, const BitVolume* ignore,
-                                 const SubvoxelRule& rule, int threads) {
-  SubvoxelPair pair;
-  Patterns& out = pair.pieces;
-  for (size_t axis = 0; axis < 3; ++axis) out.step[axis] = rule.lattice.step[axis];
-  out.cell_low = rule.lattice.cell_low;
-  out.is_orthogonal = rule.lattice.is_orthogonal;
-  out.sample_start = out.target_start = out.group_start = {0, 0};
-  pair.pred = find_cells(pred, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
-  std::vector<uint8_t> pred_codes = number_cells(pair.pred, rule, out);
-  std::vector<uint8_t> gt_codes;
-  if (gt != nullptr) {
-    pair.gt = find_cells(*gt, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
-    gt_codes = number_cells(pair.gt, rule, out);
-  }
-  const size_t codes = out.sample_start.size() - 1;
-  out.sample.resize(static_cast<size_t>(out.sample_start.back()));
-  out.area.resize(out.sample.size());
-  out.target.resize(static_cast<size_t>(out.target_start.back()));
-  out.group.resize(static_cast<size_t>(out.group_start.back()));
-  out.sample_box.resize(codes);
-  out.target_box.resize(codes);
-  write_pieces(pred, rule, std::move(pred_codes), pair.pred, out, threads);
-  if (gt != nullptr) write_pieces(*gt, rule, std::move(gt_codes), pair.gt, out, threads);
-  return pair;
+SubvoxelSurface find_subvoxel_surface(const BitVolume& mask, const BitVolume* ignore, const SubvoxelRule& rule, int threads) {
+  SubvoxelSurface out;
+  out.set = find_cells(mask, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
+  EdgeCuts cuts = find_cuts(mask, out.set, make_room(out.set, rule, out.fans), rule, threads);
+  move_to_profiles(cuts, mask, out.set, rule, threads);
+  parallel_for(static_cast<int64_t>(out.set.bricks.size()), threads, [&](int64_t number) {
+    const auto b = static_cast<size_t>(number);
+    CellSet::Brick& brick = out.set.bricks[b];
+    FanWriter writer(out.set, cuts, rule, out.fans);
+    brick.box = Box();
+    for (auto i = static_cast<size_t>(brick.begin); i < static_cast<size_t>(out.set.end_of(b)); ++i) {
+      const Cell& cell = out.set.cells[i];
+      brick.box.include(writer.write(i, brick).moved(rule.lattice.offset(cell.z, cell.y, cell.x)));
+    }
+  });
+  return out;
 }
 
 }  // namespace segauge

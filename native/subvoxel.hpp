@@ -2,7 +2,7 @@
 // along the cell edges to where the neighbourhood says that the boundary passes.
 #pragma once
 
-#include "surface.hpp"
+#include "subvoxel_fans.hpp"
 
 namespace segauge {
 
@@ -12,18 +12,13 @@ struct SubvoxelRule {
     double width = 0;
     std::array<int64_t, 3> radius{};
     std::array<std::vector<double>, 3> along;  // weights of the voxels along each axis, from -radius to radius
-    std::vector<double> of_bits;               // by 2 radius + 1 voxels of a row, one bit each: the sum of their weights
-  };
-  struct Corner {
-    size_t axis;                 // of the cell edge that the corner lies on
-    std::array<int64_t, 3> low;  // that edge's lower end, in steps from the cell's origin
+    std::array<std::vector<double>, 3> of_bits;  // by 2 radius + 1 voxels along it, one bit each: the sum of their weights
   };
   int ndim = 3;
   double margin = 0, least_share = 0, largest_share = 1, thin_from = 0, thin_to = 1;
   std::array<Bell, 3> bells;  // widest first
   bool needs_both_classes = true;  // else the share of background is what that of foreground leaves, without much rounding
-  std::vector<int64_t> loop_start, corner_start;  // by code, by loop
-  std::vector<Corner> corners;
+  FanTable fans;
   // Along a thick axis the vertices lie where the outlines in the slices say (profiles.hpp).
   std::array<bool, 3> is_thick{};
   std::array<double, 3> edge{};        // of a voxel, mm
@@ -32,14 +27,19 @@ struct SubvoxelRule {
   Patterns lattice;  // its steps, and for every code a box that holds all that can be in a cell
 };
 
-// Where the surfaces of two masks pass, each cell with a code of its own.
-struct SubvoxelPair {
-  Patterns pieces;
-  CellSet pred, gt;
+// Where the surface of a mask passes, and its pieces.
+struct SubvoxelSurface {
+  CellSet set;
+  Fans fans;  // by cell of the set
 };
 
-// `gt` may be null: then only the surface of `pred` is made.
-SubvoxelPair find_subvoxel_cells(const BitVolume& pred, const BitVolume* gt, const BitVolume* ignore,
-                                 const SubvoxelRule& rule, int threads);
+SubvoxelSurface find_subvoxel_surface(const BitVolume& mask, const BitVolume* ignore, const SubvoxelRule& rule, int threads);
+
+// From every sample of `from` to the nearest piece of `to`.
+Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule, int threads);
+
+// The voxels of the mask whose centre lies within `width` mm of its surface.
+BitVolume boundary_band(const BitVolume& mask, const SubvoxelSurface& surface, const SubvoxelRule& rule, double width,
+                        int threads);
 
 }  // namespace segauge

@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <vector>
+
+#include "numbers.hpp"
 
 namespace segauge {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Sums in a fixed order, in several lanes that a processor can add at the same time, block by block to keep rounding
 // small: a plain sum over a million values would lose some digits.

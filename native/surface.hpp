@@ -3,37 +3,14 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
 #include "bitvolume.hpp"
+#include "discs.hpp"
 
 namespace segauge {
-
-using Vec3 = std::array<double, 3>;
-
-struct Box {
-  Vec3 low{1e300, 1e300, 1e300}, high{-1e300, -1e300, -1e300};
-
-  void include(const Vec3& p) {
-    for (int i = 0; i < 3; ++i) {
-      if (p[i] < low[i]) low[i] = p[i];
-      if (p[i] > high[i]) high[i] = p[i];
-    }
-  }
-  void include(const Box& b) {
-    include(b.low);
-    include(b.high);
-  }
-  Box moved(const Vec3& by) const {
-    Box out;
-    for (int i = 0; i < 3; ++i) {
-      out.low[i] = low[i] + by[i];
-      out.high[i] = high[i] + by[i];
-    }
-    return out;
-  }
-};
 
 // A triangle corner + s u + t v (s, t >= 0, s + t <= 1) or a rectangle (0 <= s, t <= 1; v = 0 makes it a segment),
 // with what its distance to a point needs worked out beforehand.
@@ -50,6 +27,8 @@ struct Target {
 struct SampleGroup {
   static constexpr size_t kSize = 4;
   double x[kSize], y[kSize], z[kSize];
+
+  static constexpr size_t count_for(size_t samples) { return (samples + kSize - 1) / kSize; }  // groups
 };
 
 // Memory that is not zeroed before it is written: the pieces of a large surface fill a good part of a cache many times.
@@ -91,7 +70,6 @@ struct LatticeViews {
 };
 
 // The pieces of a surface by cell code, in mm relative to the cell's origin.
-// A surface whose vertices lie anywhere gives each cell a code of its own.
 struct Patterns {
   Vec3 step[3];  // mm that one step along each axis of the grid goes
   Vec3 cell_low; // where a cell begins along each axis, in mm from its lattice position; for right angles only
@@ -102,12 +80,13 @@ struct Patterns {
   Unzeroed<double> area;
   Unzeroed<Target> target;
   std::vector<Box> sample_box, target_box;  // of each code
+  std::vector<Disc> disc;                   // around the targets of each code
   // mm from each sample to the nearest cell more than one step away, and to the nearest of which no distances are known
   std::vector<double> clearance, wide_clearance;
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
   Unzeroed<SampleGroup> group;
 
-  const LatticeViews* views = nullptr;  // none where every cell has a code of its own
+  const LatticeViews* views = nullptr;  // none where only the lattice is of interest
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
     if (is_orthogonal) return {step[0][0] * z, step[1][1] * y, step[2][2] * x};
@@ -172,15 +151,17 @@ struct Samples {
   Unzeroed<double> distance, area;
 };
 
-class PreparedPatterns;  // search.hpp
+class PreparedPatterns;  // near.hpp
 
 // From every sample of `from` to the nearest target of `to`.
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads);
-// The same where every cell has a code of its own.
-Samples directed_distances(const CellSet& from, const CellSet& to, const Patterns& pieces, int threads);
 
 // The voxels of the mask whose centre lies within `width` mm of the mask's own surface, whose cells are given.
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
                         double width, int threads);
+// The same for any surface: `make_reaches` makes a search that tells whether a lattice position is within the width.
+using Reaches = std::function<bool(int64_t z, int64_t y, int64_t x)>;
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width, int threads,
+                        const std::function<Reaches()>& make_reaches);
 
 }  // namespace segauge

@@ -1,0 +1,245 @@
+// The cells of a surface in blocks of 4 x 4 x 4, with boxes around their pieces: for queries that are far from all of
+// them, where most blocks are excluded at a glance.
+#pragma once
+
+#include <cmath>
+#include <mutex>
+#include <optional>
+
+#include "disc_bounds.hpp"
+
+namespace segauge {
+
+// Boxes side by side, as vector registers take them, in mm from a common origin.
+class BoxList {
+ public:
+  size_t size() const { return side_[0].size(); }
+  void clear() {
+    for (auto& side : side_) side.clear();
+  }
+  void push(const Box& box) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      side_[axis].push_back(static_cast<float>((box.low[axis] + box.high[axis]) / 2));
+      side_[axis + 3].push_back(static_cast<float>((box.high[axis] - box.low[axis]) / 2));
+    }
+  }
+  void push(const BoxList& other, size_t i) {
+    for (size_t side = 0; side < 6; ++side) side_[side].push_back(other.side_[side][i]);
+  }
+
+  // Squared distances between a box and those numbered [begin, end); up to `slack` mm per axis too short.
+  void squared_gaps(const Box& from, double slack, size_t begin, size_t end, float* squared) const {
+    float middle[3], reach[3];
+    for (size_t axis = 0; axis < 3; ++axis) {
+      middle[axis] = static_cast<float>((from.low[axis] + from.high[axis]) / 2);
+      reach[axis] = static_cast<float>((from.high[axis] - from.low[axis]) / 2 + slack);
+    }
+    const float *z = side_[0].data(), *y = side_[1].data(), *x = side_[2].data();
+    const float *depth = side_[3].data(), *height = side_[4].data(), *width = side_[5].data();
+    for (size_t i = begin; i < end; ++i) {
+      const float dz = doubled_gap(z[i] - middle[0], depth[i] + reach[0]);
+      const float dy = doubled_gap(y[i] - middle[1], height[i] + reach[1]);
+      const float dx = doubled_gap(x[i] - middle[2], width[i] + reach[2]);
+      squared[i - begin] = 0.25f * (dz * dz + dy * dy + dx * dx);
+    }
+  }
+
+ private:
+  // Twice the gap, 0 where the boxes overlap; without a branch or a maximum, which compilers do not take side by side.
+  static float doubled_gap(float between, float reach) {
+    const float gap = std::abs(between) - reach;
+    return gap + std::abs(gap);
+  }
+  std::array<std::vector<float>, 6> side_;  // the middle of each box, and half its extent
+};
+
+struct CellBlocks {
+  static constexpr size_t kMostCells = 64;  // of a block
+
+  Vec3 to_origin;                    // what takes a place in mm to where the boxes are counted from
+  double slack;                      // mm that outweigh rounding to float
+  BoxList blocks, cells;             // cells stand block by block
+  std::vector<Disc> disc;            // around each block
+  std::vector<int32_t> cell;         // their indices in the surface
+  std::vector<int32_t> cell_begin;   // of each block, and one more
+  std::vector<int32_t> block_begin;  // of each brick, and one more
+
+  // `disc_of(index)`: around the pieces of a cell.
+  template <class DiscOf>
+  CellBlocks(const CellSet& set, const Patterns& lattice, DiscOf&& disc_of) {
+    Box whole;
+    for (const auto& brick : set.bricks) whole.include(brick.box);
+    double widest = 0;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      to_origin[axis] = -(whole.low[axis] + whole.high[axis]) / 2;
+      widest = std::max(widest, whole.high[axis] - whole.low[axis]);
+    }
+    slack = widest * 1e-6;
+    for (size_t brick = 0; brick < set.bricks.size(); ++brick) {
+      block_begin.push_back(static_cast<int32_t>(blocks.size()));
+      add_brick(set, lattice, set.bricks[brick].begin, set.end_of(brick), disc_of);
+    }
+    block_begin.push_back(static_cast<int32_t>(blocks.size()));
+    cell_begin.push_back(static_cast<int32_t>(cell.size()));
+  }
+
+ private:
+  template <class DiscOf>
+  void add_brick(const CellSet& set, const Patterns& lattice, int64_t first, int64_t last, DiscOf&& disc_of) {
+    std::array<std::array<int32_t, kMostCells>, 8> part;
+    std::array<size_t, 8> count{};
+    for (int64_t i = first; i < last; ++i) {
+      const Cell& at = set.cells[static_cast<size_t>(i)];
+      const auto p = static_cast<size_t>((at.z >> 2 & 1) << 2 | (at.y >> 2 & 1) << 1 | (at.x >> 2 & 1));
+      part[p][count[p]++] = static_cast<int32_t>(i);
+    }
+    for (size_t p = 0; p < 8; ++p)
+      if (count[p] > 0) add_block(set, lattice, part[p].data(), count[p], disc_of);
+  }
+
+  template <class DiscOf>
+  void add_block(const CellSet& set, const Patterns& lattice, const int32_t* index, size_t count, DiscOf&& disc_of) {
+    std::array<Disc, kMostCells> own;
+    std::array<Vec3, kMostCells> place;
+    Box around;
+    cell_begin.push_back(static_cast<int32_t>(cell.size()));
+    for (size_t k = 0; k < count; ++k) {
+      const Cell& at = set.cells[static_cast<size_t>(index[k])];
+      place[k] = lattice.offset(at.z, at.y, at.x);
+      for (size_t i = 0; i < 3; ++i) place[k][i] += to_origin[i];
+      own[k] = disc_of(index[k]);
+      const Box box = own[k].box().moved(place[k]);
+      cells.push(box);
+      cell.push_back(index[k]);
+      around.include(box);
+    }
+    blocks.push(around);
+    disc.push_back(Disc(own.data(), place.data(), count, slack));
+  }
+};
+
+// The blocks of a surface, made when the first query needs them.
+class LazyBlocks {
+ public:
+  template <class DiscOf>
+  const CellBlocks& of(const CellSet& set, const Patterns& lattice, DiscOf&& disc_of) {
+    std::call_once(once_, [&] { blocks_.emplace(set, lattice, disc_of); });
+    return *blocks_;
+  }
+
+ private:
+  std::once_flag once_;
+  std::optional<CellBlocks> blocks_;
+};
+
+// Finds the cells that may be near a query. The blocks that any query from the same brick may be nearest to are
+// collected once, through the tree over the bricks; queries come brick by brick.
+class BlockFinder {
+ public:
+  BlockFinder(const CellSet& set, const BrickTree& tree, const CellBlocks& blocks, const Patterns& lattice)
+      : set_(set), tree_(tree), all_(blocks), lattice_(lattice) {}
+
+  // Calls visit(index) for cells whose boxes come no further than `worst`, squared, to the box of a query's points (in
+  // mm from its position), and after each block go_on(), which may lower `worst`, or end it. Nearest block first, and
+  // only those whose discs may be near enough by `bounds`.
+  template <class Visit, class GoOn>
+  void find(const std::array<int64_t, 3>& at, const Box& points, const double& worst, const DiscBounds& bounds,
+            Visit&& visit, GoOn&& go_on) {
+    enter_brick({at[0] >> 3, at[1] >> 3, at[2] >> 3});
+    Vec3 place = lattice_.offset(at[0], at[1], at[2]);
+    for (size_t i = 0; i < 3; ++i) place[i] += all_.to_origin[i];
+    const Box from = points.moved(place);
+    gaps_.resize(nearby_.size());
+    nearby_.squared_gaps(from, all_.slack, 0, nearby_.size(), gaps_.data());
+    reached_.clear();
+    for (size_t i = 0; i < nearby_.size(); ++i)
+      if (reaches(gaps_[i], worst)) reached_.push_back({gaps_[i], number_[i]});
+    std::sort(reached_.begin(), reached_.end());
+    for (const auto& [gap, block] : reached_) {
+      if (!reaches(gap, worst)) return;
+      Candidate whole{0, block, &all_.disc[static_cast<size_t>(block)], place};
+      bounds.weigh(&whole, &whole + 1);
+      if (whole.least == kInfinity) continue;
+      const auto begin = static_cast<size_t>(all_.cell_begin[static_cast<size_t>(block)]);
+      const auto end = static_cast<size_t>(all_.cell_begin[static_cast<size_t>(block) + 1]);
+      float gaps[CellBlocks::kMostCells];
+      all_.cells.squared_gaps(from, all_.slack, begin, end, gaps);
+      for (size_t i = begin; i < end; ++i)
+        if (reaches(gaps[i - begin], worst)) visit(static_cast<int64_t>(all_.cell[i]));
+      if (!go_on()) return;
+    }
+  }
+
+ private:
+  // what `slack` leaves of rounding is less than this
+  static bool reaches(float gap, double worst) { return static_cast<double>(gap) * (1 - 1e-6) <= worst; }
+
+  void enter_brick(const std::array<int64_t, 3>& brick) {
+    if (brick == brick_) return;
+    brick_ = brick;
+    constexpr int64_t kEdge = CellSet::kBrickEdge;
+    Box around;  // a step more on either side: pieces may lie up to a step from their cell's position
+    for (int corner = 0; corner < 8; ++corner) {
+      int64_t at[3];
+      for (size_t axis = 0; axis < 3; ++axis) at[axis] = brick[axis] * kEdge + ((corner >> axis & 1) != 0 ? kEdge : -1);
+      around.include(lattice_.offset(at[0], at[1], at[2]));
+    }
+    double enough = kInfinity;  // no point in there is further from the surface
+    for_bricks_within(around, enough, [&](size_t index) {
+      enough = std::min(enough, squared_to_farthest(around, set_.bricks[index].box));
+    });
+    nearby_.clear();
+    number_.clear();
+    for_bricks_within(around, enough, [&](size_t index) {
+      for (int32_t block = all_.block_begin[index]; block < all_.block_begin[index + 1]; ++block) {
+        nearby_.push(all_.blocks, static_cast<size_t>(block));
+        number_.push_back(block);
+      }
+    });
+  }
+
+  static double squared_to_farthest(const Box& a, const Box& b) {
+    double sum = 0;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const double most = std::max(b.high[axis] - a.low[axis], a.high[axis] - b.low[axis]);
+      sum += most * most;
+    }
+    return sum;
+  }
+
+  // Calls visit(brick) for all bricks no further from a box than `enough`, squared, which it may lower; nearest first.
+  template <class Visit>
+  void for_bricks_within(const Box& from, const double& enough, Visit&& visit) const {
+    constexpr Vec3 kHere{0, 0, 0};
+    const auto& nodes = tree_.nodes();
+    std::pair<double, int32_t> stack[128];  // the tree halves at each level, so its depth stays far below
+    int depth = 0;
+    stack[depth++] = {squared_between(from, nodes[0].box, kHere), 0};
+    while (depth > 0) {
+      const auto [bound, index] = stack[--depth];
+      if (excludes(bound, enough)) continue;
+      const BrickTree::Node& node = nodes[static_cast<size_t>(index)];
+      if (node.brick >= 0) {
+        visit(static_cast<size_t>(node.brick));
+        continue;
+      }
+      const double left = squared_between(from, nodes[static_cast<size_t>(node.left)].box, kHere);
+      const double right = squared_between(from, nodes[static_cast<size_t>(node.right)].box, kHere);
+      const bool left_first = left <= right;
+      stack[depth++] = left_first ? std::pair(right, node.right) : std::pair(left, node.left);
+      stack[depth++] = left_first ? std::pair(left, node.left) : std::pair(right, node.right);
+    }
+  }
+
+  const CellSet& set_;
+  const BrickTree& tree_;
+  const CellBlocks& all_;
+  const Patterns& lattice_;
+  std::array<int64_t, 3> brick_{INT64_MIN, 0, 0};  // that the last query came from
+  BoxList nearby_;                                 // blocks that queries from there may be nearest to
+  std::vector<int32_t> number_;                    // and their numbers
+  std::vector<float> gaps_;
+  std::vector<std::pair<float, int32_t>> reached_;
+};
+
+}  // namespace segauge
