@@ -67,9 +67,8 @@ def test_no_shell_reads_the_arguments(tmp_path):
 
 def test_the_whole_family_is_ended_when_the_time_is_over(tmp_path):
     program = (
-        "import subprocess, sys, time\n"
-        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
-        "print(child.pid, flush=True)\n"
+        "import subprocess, sys, time; "
+        "print(subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)']).pid, flush=True); "
         "time.sleep(600)"
     )
     start = time.monotonic()
