@@ -3,9 +3,11 @@
 import errno
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -207,3 +209,36 @@ def test_killed_again_and_again_ends_with_the_same_bytes(tmp_path):
     assert (tmp_path / "killed.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
     keys = [json.loads(line[9:])["key"] for line in journal.read_bytes().splitlines()]
     assert len(keys) == len(set(keys)) == 40
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_killed_ten_times_at_random_ends_with_the_same_bytes(tmp_path):
+    """300 phantom cases; every kill is a SIGKILL of the parent, at a moment drawn at random."""
+    make_cases(tmp_path, 300)
+    rng = random.Random(3)  # noqa: S311 - moments of kills, not secrets
+
+    def command(name, cache):
+        return [sys.executable, "-c", SCRIPT, *map(str, (tmp_path, tmp_path / name, cache, 0, 0))]
+
+    subprocess.run(command("whole.json", ""), check=True)
+    journal = tmp_path / "cache" / "cases.jsonl"
+    for _ in range(10):
+        before = _lines(journal)
+        process = subprocess.Popen(command("killed.json", journal.parent))
+        # Wait until this run has begun to write, then a random moment more: kills fall in the middle of the work.
+        while _lines(journal) <= before and process.poll() is None:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.15))
+        assert process.poll() is None, "the run ended before it could be killed"
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    assert _lines(journal) < 300
+    subprocess.run(command("killed.json", journal.parent), check=True)
+    assert (tmp_path / "killed.json").read_bytes() == (tmp_path / "whole.json").read_bytes()
+    keys = [json.loads(line[9:])["key"] for line in journal.read_bytes().splitlines()]
+    assert len(keys) == len(set(keys)) == 300
+
+
+def _lines(path):
+    return path.read_bytes().count(b"\n") if path.exists() else 0
