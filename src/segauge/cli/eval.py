@@ -222,7 +222,7 @@ def evaluated(cases: list[Case], structures: Any, args: argparse.Namespace, cach
         detection=not args.no_detection,
         detection_iou=args.detection_iou,
         label=args.label,
-        segment_number=args.segment_number or 1,
+        segment_number=1 if args.segment_number is None else args.segment_number,
         confidence=args.confidence,
         n_resamples=args.n_resamples,
         seed=args.seed,
