@@ -133,7 +133,7 @@ def test_compare_and_diff_know_the_noise_floor(folders, tmp_path, capsys):
 
 
 def test_compare_says_what_it_needs(folders, capsys):
-    assert run("compare", "--gt", folders / "gt", "--pred", folders / "A") == 1
+    assert run("compare", "--gt", folders / "gt", "--pred", "A=") == 1
     assert "Expected --pred NAME=PATH" in capsys.readouterr().err
     assert run("compare", "--gt", folders / "gt", "--pred", f"A={folders / 'A'}") == 1
     assert "two models or more" in capsys.readouterr().err

@@ -71,3 +71,24 @@ def test_a_run_hands_its_jobs_to_the_statistics(finished, tmp_path, monkeypatch,
     with pytest.raises(SystemExit):
         main(["run", "--config", str(config), "--jobs", "0"])
     assert "1 or more" in capsys.readouterr().err
+
+
+def test_a_place_that_cannot_be_written_is_told_first(tmp_path, capsys):
+    (tmp_path / "file").write_text("x")
+    record = save_record(three_models(), tmp_path / "run.json")
+    for command in ("analyze", "render"):
+        assert main([command, str(record), "--out", str(tmp_path / "file" / "site")]) == 1
+        assert "file: is a file, expected a folder to write into." in capsys.readouterr().err
+
+
+def test_numbers_of_cases_begin_at_one(capsys):
+    with pytest.raises(SystemExit):
+        main(["plan", "--config", "x.yaml", "--n-cases", "0"])
+    assert "--n-cases: expected a number of cases of 1 or more, got '0'" in capsys.readouterr().err
+
+
+def test_list_without_a_word_lists_both(capsys):
+    assert main(["list"]) == 0
+    said = capsys.readouterr().out
+    assert "datasets that can be used" in said
+    assert "models that can be used" in said

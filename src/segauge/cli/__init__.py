@@ -9,7 +9,7 @@ from importlib import import_module
 
 from segauge import __version__
 from segauge.cli.parsing import Parser
-from segauge.cli.wording import as_flags
+from segauge.cli.wording import as_flags, system_words
 from segauge.errors import SegaugeError
 
 #: Commands and what they do. Each is a module of this package with `add_parser(subparsers)`, which sets a default
@@ -64,3 +64,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
+    except OSError as error:
+        # A disk that is full, a folder that nobody may write to: what no command has words of its own for.
+        print(f"segauge: {system_words(error)}", file=sys.stderr)  # noqa: T201
+        return 1
+    except KeyboardInterrupt:
+        print("segauge: stopped.", file=sys.stderr)  # noqa: T201
+        return 130

@@ -8,7 +8,7 @@ from typing import Any
 
 from segauge.cli.eval import LAYOUT_HELP, add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.rank import print_ranking
-from segauge.cli.sources import console, one_line
+from segauge.cli.sources import console, named_source, one_line
 from segauge.cli.structures import Chosen, chosen_structures
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult
@@ -38,8 +38,8 @@ def add_parser(subparsers: Any) -> None:
         "--pred",
         required=True,
         action="append",
-        metavar="NAME=PATH",
-        help="predictions of one model; give it per model",
+        metavar="[NAME=]PATH",
+        help="predictions of one model, called as the folder unless named; give it per model",
     )
     parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
     parser.add_argument("--metric", metavar="KEY", help="the metric that decides (default: dice, or the first)")
@@ -109,12 +109,13 @@ def _models(given: list[str]) -> dict[str, Path]:
     """Return the folders by the names of the models."""
     models: dict[str, Path] = {}
     for text in given:
-        name, sign, path = text.partition("=")
-        if not sign or not name or not path:
+        name, path = named_source(text)
+        name = name or path.resolve().name
+        if not name or text.endswith("="):
             raise InvalidInput(f"Expected --pred NAME=PATH, such as --pred nnunet=results/nnunet, got {text!r}.")
         if name in models:
-            raise InvalidInput(f"Two models are called {name!r}: give each a name of its own.")
-        models[name] = Path(path)
+            raise InvalidInput(f"Two models are called {name!r}: give each a name of its own, --pred NAME=PATH.")
+        models[name] = path
     if len(models) < 2:
         raise InvalidInput("A comparison needs two models or more: give --pred NAME=PATH twice.")
     return models

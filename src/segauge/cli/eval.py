@@ -14,6 +14,7 @@ from segauge.cli.evaluation_table import print_result
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures
+from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
@@ -221,7 +222,7 @@ def evaluated(cases: list[Case], structures: Any, args: argparse.Namespace, cach
         detection=not args.no_detection,
         detection_iou=args.detection_iou,
         label=args.label,
-        segment_number=args.segment_number or 1,
+        segment_number=1 if args.segment_number is None else args.segment_number,
         confidence=args.confidence,
         n_resamples=args.n_resamples,
         seed=args.seed,
@@ -254,6 +255,11 @@ def cases_of(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], li
     """Return the cases with their metadata, and what the table of metadata lacks or has too much."""
     known = {} if args.metadata is None else read_metadata(args.metadata, key=args.key)
     ids = {pair.case_id for pair in pairing.pairs}
+    if all(pair.pred is None for pair in pairing.pairs):
+        raise InvalidInput(
+            f"No prediction was found for any of the {counted(len(ids), 'case')} of the ground truth. Check the folder "
+            "given as --pred; with one prediction or more, cases without one count as failures."
+        )
     warnings = []
     if args.metadata is not None:
         for words, names in (

@@ -22,10 +22,11 @@ def add_parser(subparsers: Any) -> None:
         "figures",
         description="Write every figure of a result as SVG, PDF and PNG with its caption, and its tables as LaTeX "
         "(booktabs), Markdown and CSV. Exit codes: 0 fine, 1 the file cannot be read, 2 usage.",
-        examples=("segauge figures result.json paper --formats pdf --metrics dice,hd95",),
+        examples=("segauge figures result.json --out paper --formats pdf --metrics dice,hd95",),
     )
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
-    parser.add_argument("folder", type=Path, metavar="FOLDER", help="where the files go")
+    parser.add_argument("folder", type=Path, nargs="?", metavar="FOLDER", help="where the files go")
+    parser.add_argument("--out", type=Path, metavar="FOLDER", help="the same, by name")
     parser.add_argument(
         "--formats", default="svg,pdf,png", metavar="KINDS", help="of the figures (default: svg,pdf,png)"
     )
@@ -41,6 +42,9 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read the result and write the files."""
+    if (args.folder is None) == (args.out is None):
+        raise InvalidInput("Name one folder for the files: `segauge figures result.json --out paper`.")
+    folder = args.folder or args.out
     formats = [f".{part.strip().lower().lstrip('.')}" for part in args.formats.split(",") if part.strip()]
     unknown = [ending for ending in formats if ending not in FILE_FORMATS]
     if unknown:
@@ -48,9 +52,9 @@ def run(args: argparse.Namespace) -> int:
     summary = Summary(read_result(args.result))
     metrics = None if args.metrics is None else [part.strip() for part in args.metrics.split(",")]
     tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}
-    written = write_tables(tables, args.folder)
-    written += write_figures(illustrations(summary), args.folder, formats=formats, theme=args.theme)
+    written = write_tables(tables, folder)
+    written += write_figures(illustrations(summary), folder, formats=formats, theme=args.theme)
     if args.report is not None:
         written.append(summary.result.to_html(args.report))
-    console().print(f"{len(written)} files written to {args.folder}", markup=False)
+    console().print(f"{len(written)} files written to {folder}", markup=False)
     return 0

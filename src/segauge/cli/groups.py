@@ -17,6 +17,7 @@ from segauge.cli.sources import (
     read_sources,
 )
 from segauge.cli.tables import print_table
+from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.io.tables.metadata import metadata_column
@@ -115,7 +116,8 @@ def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str
     print_table(out, one_line(title), rows)
     first = next(iter(reports.values()))
     if first.unlabelled:
-        out.print(f"{first.unlabelled} cases have no group", markup=False)
+        verb = "has" if first.unlabelled == 1 else "have"
+        out.print(f"{counted(first.unlabelled, 'case')} {verb} no group", markup=False)
     if interaction["p_value"] is not None:
         model, group = interaction["strongest"]
         out.print(f"models and groups: p={interaction['p_value']:.3g}, strongest for {model} in {group}", markup=False)

@@ -17,6 +17,7 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.cli.wording import as_flags, policy_in_words
+from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
@@ -49,6 +50,11 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and write."""
     imported = read_sources(args.sources, args)
+    if len(imported.tables) < 2:
+        raise InvalidInput(
+            f"A ranking needs two models or more, got {', '.join(imported.tables)}. Give a file per model: "
+            "`segauge rank A=a.json B=b.json`."
+        )
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     structures = [args.structure] if args.structure else list(known.structures)

@@ -32,7 +32,9 @@ def chosen_structures(pairing: Pairing, cases: Sequence[Case], args: argparse.Na
     every label if ground truth and predictions hold several, and else all that is not 0 as one structure.
     """
     if args.label is not None or args.pred_structures is not None or args.structures is not None:
-        return Chosen(_asked(pairing, args))
+        asked = _asked(pairing, args)
+        _require_names(asked, cases)
+        return Chosen(asked)
     if pairing.structures is not None or args.segment_number is not None or not _hold_several(cases, args):
         return Chosen(pairing.structures)
     return Chosen(
@@ -62,6 +64,24 @@ def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
         name = part if part in declared.structures else f"label {part}"
         chosen[name] = declared.structures.get(part) or (int(part),)
     return Labeling(chosen, declared.ignore)
+
+
+def _require_names(asked: Any, cases: Sequence[Case]) -> None:
+    """Refuse names where the ground truth has numbers only: every case would fail by the same mistake."""
+    if not isinstance(asked, list) or all(isinstance(part, int) for part in asked) or not cases:
+        return
+    source = cases[0].gt
+    try:
+        labels = read_labels(source).labels
+    except (SegaugeError, OSError):  # told when the case is measured
+        return
+    if not labels.names:
+        wanted = next(part for part in asked if isinstance(part, str))
+        known = ", ".join(map(str, labels.labels())) or "none"
+        raise UnknownStructure(
+            f"{labels.source}: its labels have no names, so {wanted!r} cannot be found in it; it holds the labels "
+            f"{known}. Say which is which: --structures {wanted}=1."
+        )
 
 
 def comma_separated(text: str) -> list[str]:

@@ -6,11 +6,14 @@ import re
 
 #: Parameters that are flags of the commands; others stay as they are.
 _FLAGS = (
-    "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "duplicates", "empty", "failed", "frame", "key",
-    "label", "max_voxels", "metrics", "nan", "noise_floor", "out_of_range", "penalty", "reference", "resample",
-    "segment_number", "spacing", "threshold", "trust_array",
+    "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "columns", "duplicates", "empty", "failed",
+    "format", "frame", "jobs", "key", "label", "max_voxels", "metric", "metrics", "n_resamples", "nan", "noise_floor",
+    "out_of_range", "penalty", "reference", "resample", "segment_number", "spacing", "threshold", "timeout",
+    "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
+#: The same where a message begins with the parameter, or says to pass it or what was expected of it.
+_NAMED = re.compile(rf"^({'|'.join(_FLAGS)})(?=: expected)|(?<=\bpass )(trust_array)\b|(?<=^Expected )(n_resamples)\b")
 _ALL = ('structures="all"', "--structures all")
 _STRUCTURES = re.compile(r"\b(pred_)?structures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
@@ -25,7 +28,16 @@ def as_flags(message: str) -> str:
     def structures(match: re.Match[str]) -> str:
         return f"--{'pred-' if match[1] else ''}structures {match[2]}={match[3]}{match[4] or ''}"
 
-    return _PARAMETER.sub(flag, _STRUCTURES.sub(structures, message).replace(*_ALL))
+    def name(match: re.Match[str]) -> str:
+        return f"--{match[0].replace('_', '-')}"
+
+    return _PARAMETER.sub(flag, _NAMED.sub(name, _STRUCTURES.sub(structures, message).replace(*_ALL)))
+
+
+def system_words(error: OSError) -> str:
+    """Return what the system refused, and where: "results: Permission denied."."""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or str(error) or type(error).__name__}."
 
 
 _POLICY = re.compile(r"^failed=(\w+), absent=(\w+)(?:, missing=(\w+))?$")

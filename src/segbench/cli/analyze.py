@@ -18,11 +18,12 @@ from segauge.cli.sources import (
     role_and_name,
     scale_for,
 )
+from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
-from segbench.cli.printing import progress_bar
+from segbench.cli.printing import check_folder, progress_bar
 from segbench.cli.results import job_count
 from segbench.pipeline import worker_count
 from segbench.studies import StudyOptions, read_study, records_in, write_study
@@ -98,17 +99,17 @@ def run(args: argparse.Namespace) -> int:
     """Read, analyse, write, and say the outcome."""
     rules = rules_of_arguments(args, minimum=args.minimum)
     options = study_options(args.results, args, groups=args.groups, split=args.split, stratify=args.stratify)
-    inputs, models = read_study(options, rules)
     endings = _endings(args.figures)
+    check_folder(args.out)
+    inputs, models = read_study(options, rules)
     jobs = args.jobs or worker_count(table for one in inputs for table in one.scored.tables.values())
     with progress_bar("analysing") as told:
         analysis = analyze(inputs, rules, title=args.title, models=models, jobs=jobs, progress=told)
     with progress_bar("drawing") as told:
         written = write_study(analysis, args.out, endings=endings, processes=args.jobs, progress=told)
     _print(analysis)
-    console().print(
-        f"{written.page}: page, {written.n_figures} figures, {written.n_tables} tables", markup=False, soft_wrap=True
-    )
+    made = f"page, {counted(written.n_figures, 'figure')}, {counted(written.n_tables, 'table')}"
+    console().print(f"{written.page}: {made}", markup=False, soft_wrap=True)
     return 0
 
 
@@ -166,5 +167,7 @@ def _endings(text: str) -> tuple[str, ...]:
 def _print(analysis: Analysis) -> None:
     out = console()
     for one in analysis.sets:
+        if not one.boards:
+            out.print(one_line(f"{one.name}: one model only, so there is nothing to compare."), markup=False)
         for line in (*one.coverage.findings, *outcome(one), *changes(one, analysis), *warnings_of(one, analysis)):
             out.print(one_line(line), markup=False)

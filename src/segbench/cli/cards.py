@@ -22,7 +22,7 @@ def add_parser(subparsers: Any) -> None:
         "Exit codes: 0 fine, 2 usage.",
         examples=("segbench list models",),
     )
-    listing.add_argument("what", choices=("datasets", "models"), help="which of the two")
+    listing.add_argument("what", nargs="?", choices=("datasets", "models"), help="only these (default: both)")
     listing.set_defaults(run=run_list)
     card: argparse.ArgumentParser = subparsers.add_parser(
         "card",
@@ -38,18 +38,23 @@ def add_parser(subparsers: Any) -> None:
 
 def run_list(args: argparse.Namespace) -> int:
     """Print plug-ins and cards."""
+    for what in ("datasets", "models") if args.what is None else (args.what,):
+        _print_list(what)
+    return 0
+
+
+def _print_list(what: str) -> None:
     out = console()
     rows = [["name in a config", "from"]]
-    for offer in offers(DATASETS if args.what == "datasets" else MODELS).values():
+    for offer in offers(DATASETS if what == "datasets" else MODELS).values():
         rows.append([one_line(offer.name), one_line(f"{offer.package} ({offer.entry.value})")])
-    print_table(out, f"{args.what} that can be used", rows)
-    cards = [["name", "title" if args.what == "datasets" else "version", "licence"]]
-    found: tuple[DatasetCard | ModelCard, ...] = dataset_cards() if args.what == "datasets" else model_cards()
+    print_table(out, f"{what} that can be used", rows)
+    cards = [["name", "title" if what == "datasets" else "version", "licence"]]
+    found: tuple[DatasetCard | ModelCard, ...] = dataset_cards() if what == "datasets" else model_cards()
     for card in found:
         second = card.title if isinstance(card, DatasetCard) else card.version
         cards.append([one_line(text) for text in (card.name, second, card.licence)])
-    print_table(out, f"cards of {args.what}", cards, text=("title", "licence"))
-    return 0
+    print_table(out, f"cards of {what}", cards, text=("title", "licence"))
 
 
 def run_card(args: argparse.Namespace) -> int:

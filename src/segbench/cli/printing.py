@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
+from segauge.cli.wording import counted
+from segauge.errors import InvalidInput
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
 from segbench.site.chapters import curve_points
@@ -16,7 +20,17 @@ from segbench.site.chapters import curve_points
 #: More boards than this are printed only when asked for.
 MOST_BOARDS = 6
 
-__all__ = ["console", "one_line", "print_boards", "print_progress", "print_table", "progress_bar"]
+__all__ = ["check_folder", "console", "one_line", "print_boards", "print_progress", "print_table", "progress_bar"]
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a place where no folder can be written, before anything is computed for it; nothing is made."""
+    place = folder.absolute()
+    there = next(one for one in (place, *place.parents) if one.exists())
+    if not there.is_dir():
+        raise InvalidInput(f"{there}: is a file, expected a folder to write into.")
+    if not os.access(there, os.W_OK):
+        raise InvalidInput(f"{folder}: cannot be written, {there} is read-only.")
 
 
 def print_progress(what: str, done: int, total: int) -> None:
@@ -92,7 +106,7 @@ def _print_board(board: Board) -> None:
     unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
     rows = [["place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it"]]
     rows += [[one_line(cell) for cell in _cells(standing)] for standing in board.standings]
-    title = one_line(f"{board.structure} {board.metric}{unit}, {board.n_cases} cases")
+    title = one_line(f"{board.structure} {board.metric}{unit}, {counted(board.n_cases, 'case')}")
     print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
     out.print(board.sentence, markup=False)
     out.print()

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cli.printing import console, one_line, print_boards, progress_bar
+from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import Leaderboard, make_leaderboard
 from segbench.pipeline import worker_count
@@ -104,6 +104,7 @@ def run_render(args: argparse.Namespace) -> int:
     paths = [*args.results, *args.named]
     if not paths:
         raise InvalidInput("Name the records: `segbench render results/phantom.json --out site`.")
+    check_folder(args.out)
     records = [load_record(path) for path in paths]
     jobs = workers(args.jobs, records)
     checks = [("", True) if args.no_verify else _checked(record, jobs) for record in records]

@@ -8,7 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segbench.cli.printing import console, one_line, print_boards, print_progress, print_table, progress_bar
+from segauge.cli.wording import counted
+from segbench.cli.printing import (
+    check_folder,
+    console,
+    one_line,
+    print_boards,
+    print_progress,
+    print_table,
+    progress_bar,
+)
 from segbench.cli.results import job_count, render_pages
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import leaderboard_of
@@ -44,7 +53,9 @@ def add_parser(subparsers: Any) -> None:
             examples=(f"segbench {name} --config configs/phantom.yaml{' --render site' * (name == 'run')}",),
         )
         parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
-        parser.add_argument("--n-cases", type=int, metavar="N", help="so many cases instead of what the config says")
+        parser.add_argument(
+            "--n-cases", type=case_count, metavar="N", help="so many cases instead of what the config says"
+        )
         parser.add_argument(
             "--executor", metavar="WHERE",
             help="where predictions are made, instead of what the config says: serial, processes, dask, modal, or the "
@@ -66,6 +77,13 @@ def add_parser(subparsers: Any) -> None:
             parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
             parser.add_argument("--resume", action="store_true", help="go on with a stopped run (which is the default)")
         parser.set_defaults(run=function)
+
+
+def case_count(text: str) -> int:
+    """Return a number of cases."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a number of cases of 1 or more, got {text!r}")
+    return int(text)
 
 
 def run_plan(args: argparse.Namespace) -> int:
@@ -91,6 +109,8 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
     config = _config(args)
     if args.results is not None:
         config = replace(config, results_path=args.results)
+    for folder in (config.results_path.parent, *([args.render] if args.render is not None else ())):
+        check_folder(folder)
     benchmark = open_benchmark(config)
     _print_plan(benchmark.plan)
     cases = fetch_cases(benchmark, print_progress)
@@ -122,7 +142,8 @@ def _config(args: argparse.Namespace) -> RunConfig:
 
 def _print_plan(plan: Plan) -> None:
     out = console()
-    title = f"{plan.dataset.title}: {len(plan.case_ids)} cases, {len(plan.models)} models, {', '.join(plan.structures)}"
+    counts = f"{counted(len(plan.case_ids), 'case')}, {counted(len(plan.models), 'model')}"
+    title = f"{plan.dataset.title}: {counts}, {', '.join(plan.structures)}"
     rows = [["model", "ranked", "has seen the dataset", "version", "structures", "on", "time"]]
     for model in plan.models:
         seconds = None if model.seconds_per_case is None else model.seconds_per_case * len(plan.case_ids)
