@@ -28,10 +28,11 @@ struct RoughPoints {
 // Works out the least squared distance of candidates with their discs.
 using WeighByDiscs = void (*)(const RoughPoints& points, const Disc* discs, Candidate* first, Candidate* last);
 
-// Adds up rows of numbers: sum[i] gets base plus weight[k] times rows[k][i] for all k.
+// Adds up rows of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of `which`.
 struct RowSum {
   static constexpr size_t kWidth = 12;
-  using Function = void (*)(const double* const* rows, const double* weight, size_t count, double base, double* sum);
+  using Function = void (*)(const double* first, size_t stride, const double* weight, uint32_t which, double base,
+                            double* sum);
   static Function here();
 };
 

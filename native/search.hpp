@@ -175,11 +175,12 @@ class Search {
     return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
   }
 
-  // Notes a cell, so many steps before the query's; there must be room for it.
-  void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx) {
+  // Notes a cell, so many steps before the query's, if it is near enough; there must be room for it. Without a branch:
+  // nobody could foretell which way it goes.
+  void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx, bool is_near = true) {
     if (was_searched(dz, dy, dx)) return;
     considered_[count_considered_] = {0, index, lattice_.offset(dz, dy, dx)};
-    count_considered_ += !was_tried(index);
+    count_considered_ += static_cast<size_t>(is_near) & static_cast<size_t>(!was_tried(index));
   }
 
   // Tries the noted cells, the most promising first: what is found there excludes most others.
@@ -275,8 +276,8 @@ class Search {
     const double* gap_x = squared_gap_[2] + (brick.x * kEdge - query_->at[2] + kWindowSpan);
     const int64_t dz = query_->at[0] - brick.z * kEdge, dy = query_->at[1] - brick.y * kEdge, dx = query_->at[2] - brick.x * kEdge;
     for_cells_in(brick, low, high, [&](int64_t plane, int bit, int64_t index) {
-      if (gap_z[plane] + gap_y[bit >> 3] + gap_x[bit & 7] > worst_) return;
-      consider(index, dz - plane, dy - (bit >> 3), dx - (bit & 7));
+      const bool is_near = gap_z[plane] + gap_y[bit >> 3] + gap_x[bit & 7] <= worst_;
+      consider(index, dz - plane, dy - (bit >> 3), dx - (bit & 7), is_near);
     });
   }
 
