@@ -8,15 +8,18 @@ namespace segauge {
 // For each of the samples in `count` groups, moved by `shift`: the least squared distance to the pieces [first, last).
 using SquaredDistances = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const Target* first,
                                   const Target* last, double* squared);
-// The same to the fans of a cell.
-using SquaredToFans = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const FanTable::Shape& shape,
-                               const Vec3* apex, const Spoke* spoke, double* squared);
+// The same to the fans of a cell, for those groups whose bit is set in `which`; infinity for the others.
+using SquaredToFans = void (*)(const SampleGroup* groups, size_t count, uint32_t which, const Vec3& shift,
+                               const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, double* squared);
 
 // A cell that may hold the nearest piece of a surface.
 struct Candidate {
   double least;   // no piece of it comes below this squared distance; infinity if it need not be looked at
   int64_t index;  // of the cell
   Vec3 shift;     // the position of the query less that of the cell, in mm
+  uint32_t groups = kAllGroups;  // one bit for each group of samples that it may be near to
+
+  static constexpr uint32_t kAllGroups = ~uint32_t{0};
 };
 // Points and how near to each a piece must come to matter: bounds are worked out in floats, which are twice as fast.
 struct RoughPoints {

@@ -50,7 +50,7 @@ struct Query {
 //                                         can lower any of those found so far;
 //   foot(index, shift, point)             where on the plane of a cell a point has its foot, in mm from the cell's
 //                                         origin; infinite if there is no such plane;
-//   squared_distances(index, shift, out)  those of all points, in whole groups.
+//   squared_distances(candidate, out)     those of all points, in whole groups; infinity where it cannot be near.
 template <class Pieces>
 class Search {
  public:
@@ -120,7 +120,7 @@ class Search {
     if (below >= 0) next = below;
     for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
       tried_[i] = next;
-      try_cell(next, shift_to(next));
+      try_cell({0, next, shift_to(next)});
       next = cell_below(next, static_cast<size_t>(std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count)) - best_.begin()));
     }
   }
@@ -133,7 +133,7 @@ class Search {
   }
   // What the query of a neighbouring cell found, or else the last one.
   const Hint& hint_for(const std::array<int64_t, 3>& at) const {
-    static constexpr int8_t kBefore[][3] = {{0, 0, -1}, {0, -1, 0}, {-1, 0, 0}, {0, -1, -1}, {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
+    static constexpr int8_t kBefore[][3] = {{0, 0, -1}, {0, 0, -2}, {0, -1, 0}, {-1, 0, 0}, {0, -1, -1}, {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
     for (const auto& step : kBefore) {
       const std::array<int64_t, 3> there{at[0] + step[0], at[1] + step[1], at[2] + step[2]};
       const Hint& hint = hints_[hint_place(there)];
@@ -179,7 +179,9 @@ class Search {
   // nobody could foretell which way it goes.
   void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx, bool is_near = true) {
     if (was_searched(dz, dy, dx)) return;
-    considered_[count_considered_] = {0, index, lattice_.offset(dz, dy, dx)};
+    Candidate& cell = considered_[count_considered_];
+    cell.index = index;
+    cell.shift = lattice_.offset(dz, dy, dx);
     count_considered_ += static_cast<size_t>(is_near) & static_cast<size_t>(!was_tried(index));
   }
 
@@ -193,12 +195,12 @@ class Search {
       first = least < considered_[first].least ? kept : first;
       kept += least < kInfinity;
     }
-    if (kept > 0) try_cell(considered_[first].index, considered_[first].shift);
+    if (kept > 0) try_cell(considered_[first]);
     for (size_t i = 0; i < kept && worst_ > enough_; ++i) {
       Candidate& cell = considered_[i];
       if (i == first) continue;
       pieces_.weigh(&cell, &cell + 1);
-      if (cell.least < kInfinity) try_cell(cell.index, cell.shift);
+      if (cell.least < kInfinity) try_cell(cell);
     }
     count_considered_ = 0;
   }
@@ -209,8 +211,8 @@ class Search {
     return brick < 0 ? nullptr : &to_.bricks[static_cast<size_t>(brick)];
   }
 
-  void try_cell(int64_t index, const Vec3& shift) {
-    pieces_.squared_distances(index, shift, found_.data());
+  void try_cell(const Candidate& cell) {
+    pieces_.squared_distances(cell, found_.data());
     double worst = 0;
     bool improved = false;
     for (size_t i = 0; i < groups_ * SampleGroup::kSize; ++i) {
@@ -221,7 +223,7 @@ class Search {
     if (!improved) return;
     worst_ = worst;
     pieces_.allow(best_.data(), worst_);
-    found_in_ = index;
+    found_in_ = cell.index;
   }
 
   // Looks at all cells that the present upper bound can reach. False if there is no bound yet, or it reaches too far.
@@ -337,7 +339,8 @@ inline int64_t chunk_count(const CellSet& from) {
 }
 
 // From every sample of a surface, the first of each cell at `start`: `searcher_of(worker)` gives what searches a chunk,
-// called as searcher(cell, count, squared, area) to write so many squared distances and areas.
+// called as searcher(cell, end, squared, area). It writes squared distances and areas of the samples of this cell and of
+// as many that follow as it likes, and returns the next one that is left to do.
 template <class SearcherOf>
 Samples search_chunks(const CellSet& from, const std::vector<int64_t>& start, int threads, SearcherOf&& searcher_of) {
   Samples out;
@@ -348,12 +351,13 @@ Samples search_chunks(const CellSet& from, const std::vector<int64_t>& start, in
     auto searcher = searcher_of(worker);
     const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
     const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
-    for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
-      const int64_t begin = start[static_cast<size_t>(i)], count = start[static_cast<size_t>(i) + 1] - begin;
-      if (count == 0) continue;
+    auto cell = static_cast<size_t>(from.bricks[first].begin);
+    const auto end = static_cast<size_t>(from.end_of(last - 1));
+    while (cell < end) {
+      const int64_t begin = start[cell];
       double* distance = out.distance.data() + begin;
-      searcher(static_cast<size_t>(i), static_cast<size_t>(count), distance, out.area.data() + begin);
-      for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
+      cell = start[cell + 1] == begin ? cell + 1 : searcher(cell, end, distance, out.area.data() + begin);
+      for (int64_t k = 0; k < start[cell] - begin; ++k) distance[k] = std::sqrt(distance[k]);
     }
   });
   return out;
