@@ -145,8 +145,8 @@ class BlockFinder {
   template <class Visit, class GoOn>
   void find(const std::array<int64_t, 3>& at, const Box& points, const double& worst, const DiscBounds& bounds,
             Visit&& visit, GoOn&& go_on) {
-    enter_brick({at[0] >> 3, at[1] >> 3, at[2] >> 3});
     Vec3 place = lattice_.offset(at[0], at[1], at[2]);
+    enter_brick({at[0] >> 3, at[1] >> 3, at[2] >> 3}, points.moved(place));
     for (size_t i = 0; i < 3; ++i) place[i] += all_.to_origin[i];
     const Box from = points.moved(place);
     gaps_.resize(nearby_.size());
@@ -174,23 +174,23 @@ class BlockFinder {
   // what `slack` leaves of rounding is less than this
   static bool reaches(float gap, double worst) { return static_cast<double>(gap) * (1 - 1e-6) <= worst; }
 
-  void enter_brick(const std::array<int64_t, 3>& brick) {
-    if (brick == brick_) return;
+  void enter_brick(const std::array<int64_t, 3>& brick, const Box& points) {
+    if (brick == brick_ && around_.holds(points)) return;
     brick_ = brick;
     constexpr int64_t kEdge = CellSet::kBrickEdge;
-    Box around;  // a step more on either side: pieces may lie up to a step from their cell's position
+    around_ = points;
     for (int corner = 0; corner < 8; ++corner) {
       int64_t at[3];
-      for (size_t axis = 0; axis < 3; ++axis) at[axis] = brick[axis] * kEdge + ((corner >> axis & 1) != 0 ? kEdge : -1);
-      around.include(lattice_.offset(at[0], at[1], at[2]));
+      for (size_t axis = 0; axis < 3; ++axis) at[axis] = (brick[axis] + (corner >> axis & 1)) * kEdge;
+      around_.include(lattice_.offset(at[0], at[1], at[2]));
     }
     double enough = kInfinity;  // no point in there is further from the surface
-    for_bricks_within(around, enough, [&](size_t index) {
-      enough = std::min(enough, squared_to_farthest(around, set_.bricks[index].box));
+    for_bricks_within(around_, enough, [&](size_t index) {
+      enough = std::min(enough, squared_to_farthest(around_, set_.bricks[index].box));
     });
     nearby_.clear();
     number_.clear();
-    for_bricks_within(around, enough, [&](size_t index) {
+    for_bricks_within(around_, enough, [&](size_t index) {
       for (int32_t block = all_.block_begin[index]; block < all_.block_begin[index + 1]; ++block) {
         nearby_.push(all_.blocks, static_cast<size_t>(block));
         number_.push_back(block);
@@ -236,6 +236,7 @@ class BlockFinder {
   const CellBlocks& all_;
   const Patterns& lattice_;
   std::array<int64_t, 3> brick_{INT64_MIN, 0, 0};  // that the last query came from
+  Box around_;                                     // the places that it may come from
   BoxList nearby_;                                 // blocks that queries from there may be nearest to
   std::vector<int32_t> number_;                    // and their numbers
   std::vector<float> gaps_;

@@ -34,21 +34,20 @@ class BrickCuts {
 
   void enter(const CellSet::Brick& brick) {
     read_rows({rule_.ndim == 3 ? brick.z * kEdge - 1 : 0, brick.y * kEdge - 1, brick.x * kEdge - 1});
-    needed_.fill(0);
+    needed_ = {};
   }
 
   // Says that the edge along an axis from a voxel to the next will be asked for.
   void need(size_t axis, const Place& low) {
-    needed_[static_cast<size_t>(low[1])] |= (axis == 0 ? 3u : 1u) << low[0];
-    if (axis == 1) needed_[static_cast<size_t>(low[1]) + 1] |= 1u << low[0];
+    const bool is_low_inside = is_inside(low);
+    needed_[share_for(is_low_inside)][static_cast<size_t>(low[1])] |= 1u << low[0];
+    needed_[share_for(!is_low_inside)][static_cast<size_t>(low[1] + (axis == 1))] |= 1u << (low[0] + (axis == 0));
   }
 
   // Works out the shares of the classes around the voxels at the ends of the edges.
   void prepare() {
-    for (size_t b = 0; b < rule_.bells.size(); ++b) {
-      spread(b, true);
-      if (rule_.needs_both_classes) spread(b, false);
-    }
+    for (size_t b = 0; b < rule_.bells.size(); ++b)
+      for (size_t share = 0; share < (rule_.needs_both_classes ? 2 : 1); ++share) spread(b, share);
     std::fill(depth_.begin(), depth_.end(), -1.0);
   }
 
@@ -66,14 +65,17 @@ class BrickCuts {
 
  private:
   static constexpr size_t kShares = RowSum::kWidth;  // of the voxels of a row, and a few beyond it
+  enum Share : size_t { kOfForeground, kOfBackground };
   static_assert(kSide <= static_cast<int64_t>(kShares), "a row of shares holds those of a brick");
-  static constexpr size_t kMostTaps = 17;
   // Of some rows, one bit each: what is the same all along a row need not be added up voxel by voxel.
   struct Kinds {
     uint32_t mixed = 0, whole = 0;  // of both classes; all of the class whose share is worked out
 
     Kinds seen(int64_t first, uint32_t window) const { return {mixed >> first & window, whole >> first & window}; }
   };
+
+  // Which of the shares a voxel asks for: that of the other class, or of foreground in any case.
+  size_t share_for(bool is_inside) const { return rule_.needs_both_classes && is_inside ? kOfBackground : kOfForeground; }
 
   bool is_inside(const Place& at) const {
     return rows_[static_cast<size_t>((at[0] + halo_[0]) * row_count_ + at[1] + halo_[1])] >> (at[2] + halo_[2]) & 1;
@@ -104,14 +106,14 @@ class BrickCuts {
   }
 
   // Works out the share of one class within one bell: along the rows, along y, along z, where it is needed.
-  void spread(size_t number, bool of_foreground) {
+  void spread(size_t number, size_t share) {
     const SubvoxelRule::Bell& bell = rule_.bells[number];
     const int64_t first_z = halo_[0] - bell.radius[0], planes = side_z_ + 2 * bell.radius[0];
     std::array<Kinds, kSide> line_kinds{};  // by y, the planes
-    for (int64_t p = 0; p < planes; ++p) spread_plane(p, p + first_z, bell, of_foreground, line_kinds);
-    double* shares = shares_[of_foreground ? 0 : 1].data() + number * static_cast<size_t>(side_z_ * kSide) * kShares;
+    for (int64_t p = 0; p < planes; ++p) spread_plane(p, p + first_z, bell, share, line_kinds);
+    double* shares = shares_[share].data() + number * static_cast<size_t>(side_z_ * kSide) * kShares;
     for (int64_t y = 0; y < kSide; ++y)
-      for (uint32_t left = needed_[static_cast<size_t>(y)]; left != 0; left &= left - 1) {
+      for (uint32_t left = needed_[share][static_cast<size_t>(y)]; left != 0; left &= left - 1) {
         const int64_t z = lowest_bit(left);
         const Kinds kinds = line_kinds[static_cast<size_t>(y)].seen(z, window_of(bell.radius[0]));
         add_up(kinds, along_y_.data() + static_cast<size_t>((z + first_z) * kSide + y) * kShares, kSide * kShares, bell, 0,
@@ -120,16 +122,16 @@ class BrickCuts {
   }
 
   // One plane, the p-th that the bell looks at: along its rows, and along y.
-  void spread_plane(int64_t p, int64_t plane, const SubvoxelRule::Bell& bell, bool of_foreground,
+  void spread_plane(int64_t p, int64_t plane, const SubvoxelRule::Bell& bell, size_t share,
                     std::array<Kinds, kSide>& line_kinds) {
-    const uint32_t lines = lines_needed(p, bell.radius[0]), window = window_of(bell.radius[1]);
+    const uint32_t lines = lines_needed(share, p, bell.radius[0]), window = window_of(bell.radius[1]);
     const auto first = static_cast<size_t>(plane * row_count_ + halo_[1] - bell.radius[1]);
     Kinds rows = row_kinds_[static_cast<size_t>(plane)].seen(halo_[1] - bell.radius[1], ~uint32_t{0});
-    if (!of_foreground) rows.whole = ~(rows.mixed | rows.whole);
+    if (share == kOfBackground) rows.whole = ~(rows.mixed | rows.whole);
     uint32_t reached = 0;
     for (int64_t k = 0; k <= 2 * bell.radius[1]; ++k) reached |= lines << k;
     for (uint32_t left = reached & rows.mixed; left != 0; left &= left - 1)
-      along_row(first + static_cast<size_t>(lowest_bit(left)), bell, of_foreground);
+      along_row(first + static_cast<size_t>(lowest_bit(left)), bell, share);
     for (uint32_t left = lines; left != 0; left &= left - 1) {
       const int64_t y = lowest_bit(left);
       const Kinds kinds = rows.seen(y, window);
@@ -146,32 +148,24 @@ class BrickCuts {
   static uint32_t window_of(int64_t radius) { return (uint32_t{2} << (2 * radius)) - 1; }
 
   // Which lines of the p-th plane that a bell looks at are needed: one bit for each y.
-  uint32_t lines_needed(int64_t p, int64_t radius) const {
+  uint32_t lines_needed(size_t share, int64_t p, int64_t radius) const {
     uint32_t lines = 0;
-    for (size_t y = 0; y < needed_.size(); ++y)
-      lines |= static_cast<uint32_t>((needed_[y] << (2 * radius) >> p & window_of(radius)) != 0) << y;
+    for (size_t y = 0; y < kSide; ++y)
+      lines |= static_cast<uint32_t>((needed_[share][y] << (2 * radius) >> p & window_of(radius)) != 0) << y;
     return lines;
   }
 
-  void along_row(size_t row, const SubvoxelRule::Bell& bell, bool of_foreground) {
-    const uint64_t bits = (of_foreground ? rows_[row] : ~rows_[row]) >> (halo_[2] - bell.radius[2]);
+  void along_row(size_t row, const SubvoxelRule::Bell& bell, size_t share) {
+    const uint64_t bits = (share == kOfForeground ? rows_[row] : ~rows_[row]) >> (halo_[2] - bell.radius[2]);
     const uint64_t window = window_of(bell.radius[2]);
     double* shares = along_x_.data() + row * kShares;
-    for (size_t x = 0; x < kShares; ++x) shares[x] = bell.of_bits[2][bits >> x & window];
+    for (size_t x = 0; x < kSide; ++x) shares[x] = bell.of_bits[2][bits >> x & window];
   }
 
   // Adds up rows of shares, the first of which is given, `stride` numbers apart, weighed as along an axis.
   void add_up(const Kinds& kinds, const double* first, size_t stride, const SubvoxelRule::Bell& bell, size_t axis,
               double* sum) const {
-    const double* rows[kMostTaps];
-    double weight[kMostTaps];
-    size_t count = 0;
-    for (uint32_t left = kinds.mixed; left != 0; left &= left - 1, ++count) {
-      const auto k = static_cast<size_t>(lowest_bit(left));
-      rows[count] = first + k * stride;
-      weight[count] = bell.along[axis][k];
-    }
-    sum_rows_(rows, weight, count, bell.of_bits[axis][kinds.whole], sum);
+    sum_rows_(first, stride, bell.along[axis].data(), kinds.mixed, bell.of_bits[axis][kinds.whole], sum);
   }
 
   double depth(const Place& at) {
@@ -179,10 +173,11 @@ class BrickCuts {
     double& depth = depth_[row * kSide + x];
     if (depth >= 0) return depth;
     const bool inside = is_inside(at);
+    const size_t asked = share_for(inside);
     double found[3];
     for (size_t b = 0; b < 3; ++b) {
       const size_t place = (b * static_cast<size_t>(side_z_ * kSide) + row) * kShares + x;
-      const double other = !inside ? shares_[0][place] : rule_.needs_both_classes ? shares_[1][place] : 1 - shares_[0][place];
+      const double share = shares_[asked][place], other = inside && asked == kOfForeground ? 1 - share : share;
       found[b] = -rule_.bells[b].width * quantile_(std::min(std::max(other, rule_.least_share), rule_.largest_share));
     }
     const double smooth = 2 * found[1] - found[0], sharp = 2 * found[2] - found[1];
@@ -196,7 +191,7 @@ class BrickCuts {
   RowSum::Function sum_rows_ = RowSum::here();
   Place halo_{};  // voxels around the brick's own that are looked at
   int64_t side_z_ = 1, row_count_ = 0;
-  std::array<uint32_t, kSide> needed_{};  // by y: one bit for each z of a row of voxels that is needed
+  std::array<std::array<uint32_t, kSide>, 2> needed_{};  // by share and y: one bit for each z of a row that is needed
   std::vector<uint64_t> rows_;
   std::vector<Kinds> row_kinds_;  // by plane, for the share of foreground
   std::vector<double> along_x_, along_y_;

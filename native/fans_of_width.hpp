@@ -29,9 +29,13 @@ inline Lanes squared_to_fan(const LanePoints& d, const FanTable::Fan& fan, const
   return best;
 }
 
-void squared_to_fans(const SampleGroup* groups, size_t count, const Vec3& shift, const FanTable::Shape& shape,
-                     const Vec3* apex, const Spoke* spoke, double* squared) {
-  for (size_t i = 0; i < count; ++i)
+void squared_to_fans(const SampleGroup* groups, size_t count, uint32_t which, const Vec3& shift,
+                     const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, double* squared) {
+  for (size_t i = 0; i < count; ++i) {
+    if ((which >> i & 1) == 0) {
+      for (size_t k = 0; k < SampleGroup::kSize; ++k) *squared++ = __builtin_inf();
+      continue;
+    }
     for (size_t k = 0; k < SampleGroup::kSize; k += SEGAUGE_LANES, squared += SEGAUGE_LANES) {
       const LanePoints p{load(groups[i].x + k) + shift[0], load(groups[i].y + k) + shift[1], load(groups[i].z + k) + shift[2]};
       Lanes best = p.x * 0 + __builtin_inf();
@@ -43,6 +47,7 @@ void squared_to_fans(const SampleGroup* groups, size_t count, const Vec3& shift,
       }
       __builtin_memcpy(squared, &best, sizeof best);
     }
+  }
 }
 
 typedef float Rough __attribute__((vector_size(8 * SEGAUGE_LANES)));
@@ -75,16 +80,21 @@ void weigh_by_discs(const RoughPoints& points, Candidate* first, Candidate* last
     const Disc& disc = *first->disc;
     const auto x = static_cast<float>(first->shift[0] - disc.middle[0]), y = static_cast<float>(first->shift[1] - disc.middle[1]),
                z = static_cast<float>(first->shift[2] - disc.middle[2]);
-    Rough least = none;
+    float least = __builtin_inff();
+    first->groups = 0;
     for (size_t i = 0; i < points.count; i += kRoughs) {
       const Rough bound =
           squared_to_disc(load_rough(points.x + i) + x, load_rough(points.y + i) + y, load_rough(points.z + i) + z, disc);
       const Rough possible = bound <= load_rough(points.allowed + i) ? bound : none;
-      least = possible < least ? possible : least;
+      for (size_t k = 0; k < kRoughs; k += SampleGroup::kSize) {
+        const float one = possible[k] < possible[k + 1] ? possible[k] : possible[k + 1];
+        const float other = possible[k + 2] < possible[k + 3] ? possible[k + 2] : possible[k + 3];
+        const float both = one < other ? one : other;
+        first->groups |= static_cast<uint32_t>(both < __builtin_inff()) << ((i + k) / SampleGroup::kSize);
+        least = both < least ? both : least;
+      }
     }
-    float lowest = least[0];
-    for (size_t k = 1; k < kRoughs; ++k) lowest = least[k] < lowest ? least[k] : lowest;
-    first->least = static_cast<double>(lowest);
+    first->least = static_cast<double>(least);
   }
 }
 

@@ -8,16 +8,19 @@ namespace segauge {
 // For each of the samples in `count` groups, moved by `shift`: the least squared distance to the pieces [first, last).
 using SquaredDistances = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const Target* first,
                                   const Target* last, double* squared);
-// The same to the fans of a cell.
-using SquaredToFans = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const FanTable::Shape& shape,
-                               const Vec3* apex, const Spoke* spoke, double* squared);
+// The same to the fans of a cell, for those groups whose bit is set in `which`; infinity for the others.
+using SquaredToFans = void (*)(const SampleGroup* groups, size_t count, uint32_t which, const Vec3& shift,
+                               const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, double* squared);
 
 // A cell that may hold the nearest piece of a surface.
 struct Candidate {
-  double least;      // no piece of it comes below this squared distance; infinity if it need not be looked at
-  int64_t index;     // of the cell
-  const Disc* disc;  // around its pieces
-  Vec3 shift;        // the position of the query less that of the cell, in mm
+  double least;                  // no piece of it comes below this squared distance; infinity if it need not be looked at
+  int64_t index;                 // of the cell
+  const Disc* disc;              // around its pieces
+  Vec3 shift;                    // the position of the query less that of the cell, in mm
+  uint32_t groups = kAllGroups;  // one bit for each group of samples that it may be near to
+
+  static constexpr uint32_t kAllGroups = ~uint32_t{0};
 };
 // Points and how near to each a piece must come to matter: bounds are worked out in floats, which are twice as fast.
 struct RoughPoints {
@@ -29,10 +32,11 @@ struct RoughPoints {
 // Works out the least squared distance of candidates with their discs.
 using WeighByDiscs = void (*)(const RoughPoints& points, Candidate* first, Candidate* last);
 
-// Adds up rows of numbers: sum[i] gets base plus weight[k] times rows[k][i] for all k.
+// Adds up rows of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of `which`.
 struct RowSum {
   static constexpr size_t kWidth = 12;
-  using Function = void (*)(const double* const* rows, const double* weight, size_t count, double base, double* sum);
+  using Function = void (*)(const double* first, size_t stride, const double* weight, uint32_t which, double base,
+                            double* sum);
   static Function here();
 };
 

@@ -64,12 +64,14 @@ void squared_distances(const SampleGroup* groups, size_t count, const Vec3& shif
     }
 }
 
-void sum_rows(const double* const* rows, const double* weight, size_t count, double base, double* sum) {
+void sum_rows(const double* first, size_t stride, const double* weight, uint32_t which, double base, double* sum) {
   constexpr size_t kRegisters = RowSum::kWidth / SEGAUGE_LANES;
   Lanes total[kRegisters];
   for (Lanes& each : total) each = Lanes{} + base;
-  for (size_t k = 0; k < count; ++k)
-    for (size_t i = 0; i < kRegisters; ++i) total[i] += weight[k] * load(rows[k] + i * SEGAUGE_LANES);
+  for (; which != 0; which &= which - 1) {
+    const auto k = static_cast<size_t>(lowest_bit(which));
+    for (size_t i = 0; i < kRegisters; ++i) total[i] += weight[k] * load(first + k * stride + i * SEGAUGE_LANES);
+  }
   __builtin_memcpy(sum, total, sizeof total);
 }
 

@@ -23,10 +23,10 @@ class PatternPieces {
 
   const Disc& disc(int64_t index) const { return patterns_.disc[code(index)]; }
 
-  void squared_distances(const Query& query, int64_t index, const Vec3& shift, double* squared) const {
-    const Target* first = patterns_.target.data() + patterns_.target_start[code(index)];
-    const Target* last = patterns_.target.data() + patterns_.target_start[code(index) + 1];
-    squared_distances_(query.groups, SampleGroup::count_for(query.count), shift, first, last, squared);
+  void squared_distances(const Query& query, const Candidate& cell, double* squared) const {
+    const Target* first = patterns_.target.data() + patterns_.target_start[code(cell.index)];
+    const Target* last = patterns_.target.data() + patterns_.target_start[code(cell.index) + 1];
+    squared_distances_(query.groups, SampleGroup::count_for(query.count), cell.shift, first, last, squared);
   }
 
  private:
@@ -148,10 +148,12 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   return prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
     return search_chunks(from, sample_offsets(from, patterns), threads, [&](int worker) {
       return [&, search = PatternSearch(to, tree, blocks, patterns, known[static_cast<size_t>(worker)])](
-                 size_t index, size_t count, double* squared, double* area) mutable {
+                 size_t index, size_t, double* squared, double* area) mutable {
         const Cell& cell = from.cells[index];
-        std::copy_n(patterns.area.data() + patterns.sample_start[cell.sample_code], count, area);
+        const auto first = patterns.sample_start[cell.sample_code], last = patterns.sample_start[cell.sample_code + 1];
+        std::copy(patterns.area.data() + first, patterns.area.data() + last, area);
         search.nearest(cell, squared);
+        return index + 1;
       };
     });
   });

@@ -43,8 +43,9 @@ struct Query {
 };
 
 // Searches one surface. Pieces tells what is in its cells:
-//   disc(index)                                  one that holds the pieces of a cell;
-//   squared_distances(query, index, shift, out)  those of all points from them, in whole groups.
+//   disc(index)                               one that holds the pieces of a cell;
+//   squared_distances(query, candidate, out)  those of all points from them, in whole groups; infinity where they cannot
+//                                             be near.
 template <class Pieces>
 class Search {
  public:
@@ -115,7 +116,7 @@ class Search {
     if (below >= 0) next = below;
     for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
       tried_[i] = next;
-      try_cell(next, shift_to(next));
+      try_cell({0, next, &pieces_.disc(next), shift_to(next)});
       next = cell_below(next, static_cast<size_t>(std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count)) - best_.begin()));
     }
   }
@@ -128,7 +129,7 @@ class Search {
   }
   // What the query of a neighbouring cell found, or else the last one.
   const Hint& hint_for(const std::array<int64_t, 3>& at) const {
-    static constexpr int8_t kBefore[][3] = {{0, 0, -1}, {0, -1, 0}, {-1, 0, 0}, {0, -1, -1}, {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
+    static constexpr int8_t kBefore[][3] = {{0, 0, -1}, {0, 0, -2}, {0, -1, 0}, {-1, 0, 0}, {0, -1, -1}, {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
     for (const auto& step : kBefore) {
       const std::array<int64_t, 3> there{at[0] + step[0], at[1] + step[1], at[2] + step[2]};
       const Hint& hint = hints_[hint_place(there)];
@@ -180,11 +181,15 @@ class Search {
     return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
   }
 
-  // Notes a cell, so many steps before the query's; there must be room for it.
-  void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx) {
+  // Notes a cell, so many steps before the query's, if it is near enough; there must be room for it. Without a branch:
+  // nobody could foretell which way it goes.
+  void consider(int64_t index, int64_t dz, int64_t dy, int64_t dx, bool is_near = true) {
     if (was_searched(dz, dy, dx)) return;
-    considered_[count_considered_] = {0, index, &pieces_.disc(index), lattice_.offset(dz, dy, dx)};
-    count_considered_ += !was_tried(index);
+    Candidate& cell = considered_[count_considered_];
+    cell.index = index;
+    cell.disc = &pieces_.disc(index);
+    cell.shift = lattice_.offset(dz, dy, dx);
+    count_considered_ += static_cast<size_t>(is_near) & static_cast<size_t>(!was_tried(index));
   }
 
   // Tries the noted cells, the most promising first: what is found there excludes most others.
@@ -197,12 +202,12 @@ class Search {
       first = least < considered_[first].least ? kept : first;
       kept += least < kInfinity;
     }
-    if (kept > 0) try_cell(considered_[first].index, considered_[first].shift);
+    if (kept > 0) try_cell(considered_[first]);
     for (size_t i = 0; i < kept && worst_ > enough_; ++i) {
       Candidate& cell = considered_[i];
       if (i == first) continue;
       bounds_.weigh(&cell, &cell + 1);
-      if (cell.least < kInfinity) try_cell(cell.index, cell.shift);
+      if (cell.least < kInfinity) try_cell(cell);
     }
     count_considered_ = 0;
   }
@@ -213,8 +218,8 @@ class Search {
     return brick < 0 ? nullptr : &to_.bricks[static_cast<size_t>(brick)];
   }
 
-  void try_cell(int64_t index, const Vec3& shift) {
-    pieces_.squared_distances(*query_, index, shift, found_.data());
+  void try_cell(const Candidate& cell) {
+    pieces_.squared_distances(*query_, cell, found_.data());
     double worst = 0;
     bool improved = false;
     for (size_t i = 0; i < groups_ * SampleGroup::kSize; ++i) {
@@ -225,7 +230,7 @@ class Search {
     if (!improved) return;
     worst_ = worst;
     bounds_.allow(best_.data());
-    found_in_ = index;
+    found_in_ = cell.index;
   }
 
   // Looks at all cells that the present upper bound can reach. False if there is no bound yet, or it reaches too far.
@@ -280,8 +285,8 @@ class Search {
     const double* gap_x = squared_gap_[2] + (brick.x * kEdge - query_->at[2] + kWindowSpan);
     const int64_t dz = query_->at[0] - brick.z * kEdge, dy = query_->at[1] - brick.y * kEdge, dx = query_->at[2] - brick.x * kEdge;
     for_cells_in(brick, low, high, [&](int64_t plane, int bit, int64_t index) {
-      if (gap_z[plane] + gap_y[bit >> 3] + gap_x[bit & 7] > worst_) return;
-      consider(index, dz - plane, dy - (bit >> 3), dx - (bit & 7));
+      const bool is_near = gap_z[plane] + gap_y[bit >> 3] + gap_x[bit & 7] <= worst_;
+      consider(index, dz - plane, dy - (bit >> 3), dx - (bit & 7), is_near);
     });
   }
 
@@ -330,7 +335,8 @@ inline int64_t chunk_count(const CellSet& from) {
 }
 
 // From every sample of a surface, the first of each cell at `start`: `searcher_of(worker)` gives what searches a chunk,
-// called as searcher(cell, count, squared, area) to write so many squared distances and areas.
+// called as searcher(cell, end, squared, area). It writes squared distances and areas of the samples of this cell and of
+// as many that follow as it likes, and returns the next one that is left to do.
 template <class SearcherOf>
 Samples search_chunks(const CellSet& from, const std::vector<int64_t>& start, int threads, SearcherOf&& searcher_of) {
   Samples out;
@@ -341,12 +347,13 @@ Samples search_chunks(const CellSet& from, const std::vector<int64_t>& start, in
     auto searcher = searcher_of(worker);
     const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
     const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
-    for (int64_t i = from.bricks[first].begin; i < from.end_of(last - 1); ++i) {
-      const int64_t begin = start[static_cast<size_t>(i)], count = start[static_cast<size_t>(i) + 1] - begin;
-      if (count == 0) continue;
+    auto cell = static_cast<size_t>(from.bricks[first].begin);
+    const auto end = static_cast<size_t>(from.end_of(last - 1));
+    while (cell < end) {
+      const int64_t begin = start[cell];
       double* distance = out.distance.data() + begin;
-      searcher(static_cast<size_t>(i), static_cast<size_t>(count), distance, out.area.data() + begin);
-      for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(distance[k]);
+      cell = start[cell + 1] == begin ? cell + 1 : searcher(cell, end, distance, out.area.data() + begin);
+      for (int64_t k = 0; k < start[cell] - begin; ++k) distance[k] = std::sqrt(distance[k]);
     }
   });
   return out;

@@ -29,23 +29,27 @@ void FanTable::add(const std::vector<Edge>& corners) {
   }
 }
 
-FanSamples::FanSamples(const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke) {
-  for (size_t f = 0; f < shape.fans; ++f, ++apex) {
+void FanSamples::add(const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, const Vec3& offset) {
+  for (size_t f = 0; f < shape.fans; ++f) {
     const FanTable::Fan& fan = shape.fan[f];
+    const Vec3 from{apex[f][0] + offset[0], apex[f][1] + offset[1], apex[f][2] + offset[2]};
     const Spoke* const first = spoke;
     for (size_t k = 0; k < fan.pieces; ++k) {
       const Spoke& here = first[k];
       if (fan.spokes == 1) {
-        add({(*apex)[0] + here.side[0] / 2, (*apex)[1] + here.side[1] / 2, (*apex)[2] + here.side[2] / 2}, std::sqrt(here.squared));
+        add({from[0] + here.side[0] / 2, from[1] + here.side[1] / 2, from[2] + here.side[2] / 2}, std::sqrt(here.squared));
         continue;
       }
       const Vec3& next = first[k + 1 == fan.spokes ? 0 : k + 1].side;
       Vec3 middle;
-      for (size_t i = 0; i < 3; ++i) middle[i] = (*apex)[i] + (here.side[i] + next[i]) / 3;
+      for (size_t i = 0; i < 3; ++i) middle[i] = from[i] + (here.side[i] + next[i]) / 3;
       add(middle, dot(cross(here.side, next), here.normal) / 2);
     }
     spoke += fan.spokes;
   }
+}
+
+void FanSamples::fill_up() {
   constexpr size_t kSize = SampleGroup::kSize;
   for (size_t k = count; k % kSize != 0; ++k) {
     SampleGroup& group = groups[k / kSize];

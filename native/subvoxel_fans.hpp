@@ -49,15 +49,18 @@ struct Fans {
   Unzeroed<Disc> disc;  // by cell
 };
 
-// A point of every piece of a cell, its middle, and the area (length in 2-D) that it stands for.
+// A point of every piece of some cells, its middle, and the area (length in 2-D) that it stands for.
 struct FanSamples {
   static constexpr size_t kMostGroups = FanTable::kMostCorners / SampleGroup::kSize;
   size_t count = 0;
   Box box;
-  std::array<SampleGroup, kMostGroups> groups;  // the last one repeated to fill its group
+  std::array<SampleGroup, kMostGroups> groups;
   std::array<double, FanTable::kMostCorners> area;
 
-  FanSamples(const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke);
+  // Adds those of a cell whose origin is at `offset`.
+  void add(const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, const Vec3& offset);
+  // Repeats the last one to fill its group.
+  void fill_up();
 
  private:
   void add(const Vec3& middle, double size);

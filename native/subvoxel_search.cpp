@@ -14,10 +14,11 @@ class FanPieces {
 
   const Disc& disc(int64_t index) const { return surface_.fans.disc[static_cast<size_t>(index)]; }
 
-  void squared_distances(const Query& query, int64_t index, const Vec3& shift, double* squared) const {
-    const auto i = static_cast<size_t>(index);
+  void squared_distances(const Query& query, const Candidate& cell, double* squared) const {
+    const auto i = static_cast<size_t>(cell.index);
     const Fans::Start& start = surface_.fans.start[i];
-    squared_to_fans_(query.groups, SampleGroup::count_for(query.count), shift, rule_.fans.shape[surface_.set.cells[i].code],
+    squared_to_fans_(query.groups, SampleGroup::count_for(query.count), cell.groups, cell.shift,
+                     rule_.fans.shape[surface_.set.cells[i].code],
                      surface_.fans.apex.data() + start.apex, surface_.fans.spoke.data() + start.spoke, squared);
   }
 
@@ -34,32 +35,70 @@ std::vector<int64_t> sample_offsets(const CellSet& from, const SubvoxelRule& rul
   return start;
 }
 
-// Whether a cell of one surface has the very pieces of a cell of the other.
-bool are_same(const FanTable::Shape& shape, const Fans& a, size_t i, const Fans& b, size_t j) {
-  return std::memcmp(a.apex.data() + a.start[i].apex, b.apex.data() + b.start[j].apex, shape.fans * sizeof(Vec3)) == 0 &&
-         std::memcmp(a.spoke.data() + a.start[i].spoke, b.spoke.data() + b.start[j].spoke, shape.spokes * sizeof(Spoke)) == 0;
-}
+// Searches one surface from the cells of another: neighbours in a row together as far as their samples fill the widest
+// registers, because most of a search is to find the cells that are worth looking at.
+class FanSearch {
+ public:
+  FanSearch(const SubvoxelSurface& from, const SubvoxelSurface& to, const BrickTree& tree, LazyBlocks& blocks,
+            const SubvoxelRule& rule)
+      : from_(from), to_(to), rule_(rule), search_(to.set, tree, blocks, rule.lattice, FanPieces(to, rule)) {}
+
+  // Writes the squared distances and areas of a cell, and of some that follow it; returns the first of those left.
+  size_t operator()(size_t index, size_t end, double* squared, double* area) {
+    const Cell& first = from_.set.cells[index];
+    FanSamples samples;
+    size_t next = index;
+    const bool is_same = is_in_both(index);
+    do {
+      const Cell& cell = from_.set.cells[next];
+      const Fans::Start& start = from_.fans.start[next];
+      samples.add(shape(next), from_.fans.apex.data() + start.apex, from_.fans.spoke.data() + start.spoke,
+                  rule_.lattice.offset(0, 0, cell.x - first.x));
+      ++next;
+    } while (!is_same && next < end && continues(first, index, next, samples.count));
+    samples.fill_up();
+    std::copy_n(samples.area.data(), samples.count, area);
+    std::fill_n(squared, samples.count, is_same ? 0 : kInfinity);
+    if (!is_same) search_.improve({{first.z, first.y, first.x}, samples.groups.data(), samples.count, samples.box}, squared);
+    return next;
+  }
+
+ private:
+  static constexpr size_t kTogether = 8;  // samples
+
+  const FanTable::Shape& shape(size_t index) const { return rule_.fans.shape[from_.set.cells[index].code]; }
+
+  // Whether a cell is next to those before it in the row, and has few enough samples to be searched with theirs. Where
+  // axes are not at right angles a search counts its steps from a single cell.
+  bool continues(const Cell& first, size_t index, size_t next, size_t count) const {
+    const Cell& cell = from_.set.cells[next];
+    return rule_.lattice.is_orthogonal && cell.z == first.z && cell.y == first.y && cell.x - first.x == static_cast<int32_t>(next - index) &&
+           cell.sample_code != 0 && count + shape(next).pieces <= kTogether && !is_in_both(next);
+  }
+
+  // Whether the other surface has the very pieces of a cell.
+  bool is_in_both(size_t index) const {
+    const Cell& cell = from_.set.cells[index];
+    const int64_t there = search_.cell_index(cell.z, cell.y, cell.x);
+    if (there < 0 || to_.set.cells[static_cast<size_t>(there)].code != cell.code) return false;
+    const Fans &a = from_.fans, &b = to_.fans;
+    const Fans::Start &i = a.start[index], &j = b.start[static_cast<size_t>(there)];
+    return std::memcmp(a.apex.data() + i.apex, b.apex.data() + j.apex, shape(index).fans * sizeof(Vec3)) == 0 &&
+           std::memcmp(a.spoke.data() + i.spoke, b.spoke.data() + j.spoke, shape(index).spokes * sizeof(Spoke)) == 0;
+  }
+
+  const SubvoxelSurface &from_, &to_;
+  const SubvoxelRule& rule_;
+  Search<FanPieces> search_;
+};
 
 }  // namespace
 
 Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule, int threads) {
   const BrickTree tree(to.set);
   LazyBlocks blocks;
-  return search_chunks(from.set, sample_offsets(from.set, rule), threads, [&](int) {
-    return [&, search = Search(to.set, tree, blocks, rule.lattice, FanPieces(to, rule))](size_t index, size_t count, double* squared,
-                                                                                double* area) mutable {
-      const Cell& cell = from.set.cells[index];
-      const FanTable::Shape& shape = rule.fans.shape[cell.code];
-      const Fans::Start& start = from.fans.start[index];
-      const FanSamples samples(shape, from.fans.apex.data() + start.apex, from.fans.spoke.data() + start.spoke);
-      std::copy_n(samples.area.data(), count, area);
-      const int64_t there = search.cell_index(cell.z, cell.y, cell.x);
-      const bool is_same = there >= 0 && to.set.cells[static_cast<size_t>(there)].code == cell.code &&
-                           are_same(shape, from.fans, index, to.fans, static_cast<size_t>(there));
-      std::fill_n(squared, count, is_same ? 0 : kInfinity);
-      if (!is_same) search.improve({{cell.z, cell.y, cell.x}, samples.groups.data(), count, samples.box}, squared);
-    };
-  });
+  return search_chunks(from.set, sample_offsets(from.set, rule), threads,
+                       [&](int) { return FanSearch(from, to, tree, blocks, rule); });
 }
 
 BitVolume boundary_band(const BitVolume& mask, const SubvoxelSurface& surface, const SubvoxelRule& rule, double width,

@@ -20,6 +20,11 @@ struct Box {
     include(b.low);
     include(b.high);
   }
+  bool holds(const Box& b) const {
+    bool inside = true;
+    for (int i = 0; i < 3; ++i) inside &= low[i] <= b.low[i] && b.high[i] <= high[i];
+    return inside;
+  }
   Box moved(const Vec3& by) const {
     Box out;
     for (int i = 0; i < 3; ++i) {
