@@ -4,15 +4,20 @@ import os
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+
+try:
+    from hypothesis import HealthCheck, settings
+except ImportError:  # what needs it imports it; an installation without any extra is tested without it
+    settings = None
 
 PROJECT = Path(__file__).resolve().parent.parent
 
 # Every run of `make test` tries the same examples, and a busy machine is no failure; `make long` tries many others.
-_patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", _patient, max_examples=50, derandomize=True, database=None)
-settings.register_profile("others", _patient, max_examples=500)
-settings.load_profile("same")
+if settings is not None:
+    _patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.register_profile("same", _patient, max_examples=50, derandomize=True, database=None)
+    settings.register_profile("others", _patient, max_examples=500)
+    settings.load_profile("same")
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
