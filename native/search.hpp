@@ -35,9 +35,9 @@ void for_cells_in(const CellSet::Brick& brick, const std::array<int64_t, 3>& low
   }
 }
 
-// A handful of points to search from: the samples of one cell.
+// A handful of points to search from: the samples of one cell, or of a few where the axes are at right angles.
 struct Query {
-  std::array<int64_t, 3> at;  // the cell
+  std::array<int64_t, 3> at;  // the (first) cell
   const SampleGroup* groups;  // in mm from the cell's origin, the last one repeated
   size_t count;
   Box box;  // around those points that matter

@@ -119,7 +119,7 @@ class FanSearch {
   // Whether a cell is next to those before it in the row, and has few enough samples to be searched with theirs.
   bool continues(const Cell& first, size_t index, size_t next, size_t count) const {
     const Cell& cell = from_.set.cells[next];
-    return cell.z == first.z && cell.y == first.y && cell.x - first.x == static_cast<int32_t>(next - index) &&
+    return rule_.lattice.is_orthogonal && cell.z == first.z && cell.y == first.y && cell.x - first.x == static_cast<int32_t>(next - index) &&
            cell.sample_code != 0 && count + shape(next).pieces <= kTogether && !is_in_both(next);
   }
 
