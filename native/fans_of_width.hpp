@@ -64,8 +64,9 @@ inline Rough root(Rough a) {
   return a;
 }
 
-// The squared distance of a point from a disc: above it and aside of it. The product of the two components that makes
-// up the squared distance from the middle is lessened by more than rounding can add to it.
+// A bound on the squared distance of a point from a disc: how far above it, and how far aside. What is left of the
+// squared distance from the middle without the height is a small difference of large numbers, so it is lessened by more
+// than rounding can add to it.
 inline Rough squared_to_disc(Rough x, Rough y, Rough z, const Disc& disc) {
   const Rough height = x * disc.normal[0] + y * disc.normal[1] + z * disc.normal[2], squared_height = height * height;
   const Rough squared_aside = (x * x + y * y + z * z) * (1 - 4e-6f) - squared_height;

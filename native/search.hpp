@@ -34,9 +34,9 @@ void for_cells_in(const CellSet::Brick& brick, const std::array<int64_t, 3>& low
   }
 }
 
-// A handful of points to search from: the samples of one cell.
+// A handful of points to search from: the samples of one cell, or of a few where the axes are at right angles.
 struct Query {
-  std::array<int64_t, 3> at;  // the cell
+  std::array<int64_t, 3> at;  // the (first) cell
   const SampleGroup* groups;  // in mm from the cell's origin, the last one repeated
   size_t count;
   Box box;  // around those points that matter
@@ -117,7 +117,8 @@ class Search {
     for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
       tried_[i] = next;
       try_cell({0, next, &pieces_.disc(next), shift_to(next)});
-      next = cell_below(next, static_cast<size_t>(std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count)) - best_.begin()));
+      const auto farthest = std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count));
+      next = cell_below(next, static_cast<size_t>(farthest - best_.begin()));
     }
   }
 
@@ -127,9 +128,11 @@ class Search {
     last_hint_ = hint_place(at);
     hints_[last_hint_] = {at, {cell.z - at[0], cell.y - at[1], cell.x - at[2]}, found_in_};
   }
+
   // What the query of a neighbouring cell found, or else the last one.
   const Hint& hint_for(const std::array<int64_t, 3>& at) const {
-    static constexpr int8_t kBefore[][3] = {{0, 0, -1}, {0, 0, -2}, {0, -1, 0}, {-1, 0, 0}, {0, -1, -1}, {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
+    static constexpr int8_t kBefore[][3] = {{0, 0, -1},  {0, 0, -2},  {0, -1, 0}, {-1, 0, 0},  {0, -1, -1},
+                                            {0, -1, 1}, {-1, 0, -1}, {-1, 0, 1}, {-1, -1, 0}, {-1, 1, 0}};
     for (const auto& step : kBefore) {
       const std::array<int64_t, 3> there{at[0] + step[0], at[1] + step[1], at[2] + step[2]};
       const Hint& hint = hints_[hint_place(there)];
@@ -283,7 +286,8 @@ class Search {
     const double* gap_z = squared_gap_[0] + (brick.z * kEdge - query_->at[0] + kWindowSpan);
     const double* gap_y = squared_gap_[1] + (brick.y * kEdge - query_->at[1] + kWindowSpan);
     const double* gap_x = squared_gap_[2] + (brick.x * kEdge - query_->at[2] + kWindowSpan);
-    const int64_t dz = query_->at[0] - brick.z * kEdge, dy = query_->at[1] - brick.y * kEdge, dx = query_->at[2] - brick.x * kEdge;
+    const auto& at = query_->at;
+    const int64_t dz = at[0] - brick.z * kEdge, dy = at[1] - brick.y * kEdge, dx = at[2] - brick.x * kEdge;
     for_cells_in(brick, low, high, [&](int64_t plane, int bit, int64_t index) {
       const bool is_near = gap_z[plane] + gap_y[bit >> 3] + gap_x[bit & 7] <= worst_;
       consider(index, dz - plane, dy - (bit >> 3), dx - (bit & 7), is_near);

@@ -1,6 +1,9 @@
 """The sub-voxel surface: kernel against reference, closed forms, invariances, and what it must never do."""
 
 import itertools
+import os
+import subprocess
+import sys
 from math import pi
 
 import numpy as np
@@ -76,6 +79,47 @@ def test_sheared_lattices_agree_too():
     expected = reference.subvoxel_distances(packed(pred, reference), packed(gt, reference), None, rule, 1)
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, theirs, rtol=0, atol=AGREEMENT)
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (3.0, 0.7, 0.7)])
+def test_what_is_far_away_or_the_same_in_both_agrees_too(spacing):
+    """Bounds on distances are worked out in floats: they must hold over a distance of hundreds of voxels."""
+    rng = np.random.default_rng(12)
+    pred, gt = (np.zeros((8, 9, 300), dtype=bool) for _ in range(2))
+    pred[1:7, 1:8, 1:12] = gt[1:7, 1:8, 1:12] = blob(rng, (6, 7, 11), 0.5)
+    gt[1:7, 1:8, 9:15] = blob(rng, (6, 7, 6), 0.5)
+    pred[1:7, 1:8, 285:297] = blob(rng, (6, 7, 12), 0.5)
+    rule = subvoxel_rule(np.diag(spacing))
+    found = engine().subvoxel_distances(packed(pred), packed(gt), None, engine().prepare_subvoxel(rule), 1)
+    expected = reference.subvoxel_distances(packed(pred, reference), packed(gt, reference), None, rule, 1)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=AGREEMENT * max(spacing))
+    assert found[0].max() > 200 * spacing[2]
+    assert np.count_nonzero(found[0] == 0) > 20
+
+
+_BYTES = """
+import hashlib, numpy as np, segauge
+rng = np.random.default_rng(4)
+found = hashlib.sha256()
+for spacing in ((1.0, 1.0, 1.0), (0.7, 0.7, 5.0), (1.1, 0.6, 3.0)):
+    pred, gt = (rng.random((20, 22, 24)) < share for share in (0.05, 0.4))
+    sd = segauge.compute_surface_distances(pred, gt, spacing, surface="subvoxel", threads=1)
+    for array in (sd.d_pg, sd.w_pg, sd.d_gp, sd.w_gp):
+        found.update(array.tobytes())
+print(found.hexdigest())
+"""
+
+
+def test_narrow_and_wide_registers_give_the_same_bits():
+    """On a processor without AVX2 both runs take the same way, and nothing is shown."""
+    wide, narrow = (
+        subprocess.run(
+            [sys.executable, "-c", _BYTES], env={**os.environ, **extra}, capture_output=True, text=True, check=True
+        ).stdout
+        for extra in ({}, {"SEGAUGE_NO_AVX2": "1"})
+    )
+    assert wide == narrow
 
 
 def test_threads_change_no_bit():
