@@ -103,10 +103,15 @@ class SubvoxelRule:
     least_share: float = LEAST_SHARE
     largest_share: float = LARGEST_SHARE
 
+    @property
+    def edges_mm(self) -> Floats:
+        """Lengths of the voxel edges."""
+        return _edges(self.linear)
+
 
 def subvoxel_rule(linear: Floats) -> SubvoxelRule:
     """Return the rule for a lattice. Where its axes are not at right angles the bell follows them."""
-    edges = np.sqrt((linear * linear).sum(axis=0))
+    edges = _edges(linear)
     finest = float(edges.min())
     wide, middle, narrow = (
         Bell(width * finest, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist())) for width in WIDTHS
@@ -121,6 +126,10 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
         OUTLINE_ERROR * finest,
         _thick_axes(linear, edges),
     )
+
+
+def _edges(linear: Floats) -> Floats:
+    return np.asarray(np.sqrt((linear * linear).sum(axis=0)))
 
 
 def _thick_axes(linear: Floats, edges: Floats) -> tuple[int, ...]:

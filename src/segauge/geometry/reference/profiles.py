@@ -38,7 +38,7 @@ def profile_positions(axis: int, mask: Bools, cuts: Sequence[Floats], rule: Subv
     signed = np.concatenate(
         [np.full((2, *signed.shape[1:]), -np.inf), signed, np.full((2, *signed.shape[1:]), -np.inf)]
     )
-    step = _edges(rule)[axis]
+    step = rule.edges_mm[axis]
     for low in range(len(found)):
         for here, further in ((low, -1), (low + 1, 1)):
             there = 2 * low + 1 - here
@@ -100,7 +100,7 @@ def _circle_zeros(before: Floats, middle: Floats, after: Floats, step: float, st
 
 def _signed_distances(axis: int, mask: Bools, cuts: Sequence[Floats], rule: SubvoxelRule) -> Floats:
     """Return for every voxel the distance from its slice's outline in mm, negative outside, infinite out of reach."""
-    step = _edges(rule)[axis]
+    step = rule.edges_mm[axis]
     distance = np.empty(mask.shape)
     for number in range(mask.shape[axis]):
         np.moveaxis(distance, axis, 0)[number] = _slice_distances(axis, number, mask, cuts, rule)
@@ -113,7 +113,7 @@ def _slice_distances(axis: int, number: int, mask: Bools, cuts: Sequence[Floats]
     from scipy.spatial import cKDTree
 
     across = [other for other in range(mask.ndim) if other != axis]
-    edges = _edges(rule)[across]
+    edges = rule.edges_mm[across]
     vertices = []
     for along, other in enumerate(across):
         places = np.moveaxis(cuts[other], axis, 0)[number]
@@ -127,7 +127,3 @@ def _slice_distances(axis: int, number: int, mask: Bools, cuts: Sequence[Floats]
         return np.full(shape, np.inf)
     centres = np.indices(shape).reshape(len(shape), -1).T * edges
     return np.asarray(cKDTree(outline).query(centres)[0]).reshape(shape)
-
-
-def _edges(rule: SubvoxelRule) -> Floats:
-    return np.asarray(np.sqrt((rule.linear * rule.linear).sum(axis=0)))
