@@ -136,7 +136,13 @@ def test_the_surface_turns_by_keys_and_is_drawn(pictured, visit):
     page = opened.page
     canvas = page.locator("canvas").first
     canvas.scroll_into_view_if_needed()
-    values = "one => new Set(Array.from(one.getContext('2d').getImageData(0, 0, one.width, one.height).data)).size"
+    # Read from a copy: browsers complain where a canvas for drawing is read again and again.
+    values = """one => {
+        const copy = Object.assign(document.createElement("canvas"), {width: one.width, height: one.height});
+        const context = copy.getContext("2d", {willReadFrequently: true});
+        context.drawImage(one, 0, 0);
+        return new Set(context.getImageData(0, 0, copy.width, copy.height).data).size;
+    }"""
     assert becomes_true(page, lambda: canvas.evaluate(values) > 10), "the surface is not drawn"
     read = "one => one.toDataURL()"
     before = canvas.evaluate(read)
