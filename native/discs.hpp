@@ -53,8 +53,10 @@ struct Disc {
     double thick = 0, wide = 0;
     for (size_t k = 0; k < count; ++k) {
       const Vec3 at = others[k].centre(place[k]), d{at[0] - centre[0], at[1] - centre[1], at[2] - centre[2]};
-      const double height = dot(d, along), cosine = std::min(1.0, std::abs(dot(others[k].direction(), along)));
-      const double r = others[k].radius, h = others[k].half_thickness, sine = std::sqrt(1 - cosine * cosine);
+      const Vec3 turned = cross(others[k].direction(), along);  // not from the cosine, which hides a small angle
+      const double height = dot(d, along), cosine = std::abs(dot(others[k].direction(), along));
+      const double r = others[k].radius, h = others[k].half_thickness;
+      const double sine = others[k].is_ball() || length == 0 ? 1 : std::sqrt(dot(turned, turned));
       thick = std::max(thick, std::abs(height) + r * sine + h * cosine);
       wide = std::max(wide, std::sqrt(std::max(0.0, dot(d, d) - height * height)) + r + h * sine);
     }
@@ -67,13 +69,15 @@ struct Disc {
     half_thickness = static_cast<float>(thick + wide * 1e-5 + slack);
   }
 
+  bool is_ball() const { return normal[0] == 0 && normal[1] == 0 && normal[2] == 0; }
   Vec3 direction() const { return {normal[0], normal[1], normal[2]}; }
   Vec3 centre(const Vec3& moved) const { return {middle[0] + moved[0], middle[1] + moved[1], middle[2] + moved[2]}; }
 
   Box box() const {
     Box out;
     for (size_t i = 0; i < 3; ++i) {
-      const double n = normal[i], reach = radius * std::sqrt(std::max(0.0, 1 - n * n)) + half_thickness * std::abs(n);
+      const double n = normal[i], a = normal[(i + 1) % 3], b = normal[(i + 2) % 3];
+      const double reach = is_ball() ? radius : radius * std::sqrt(a * a + b * b) + half_thickness * std::abs(n);
       out.low[i] = middle[i] - reach;
       out.high[i] = middle[i] + reach;
     }

@@ -7,10 +7,6 @@
 
 namespace segauge {
 
-inline Vec3 cross(const Vec3& a, const Vec3& b) {
-  return {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]};
-}
-
 inline Target prepared_target(const Vec3& corner, const Vec3& u, const Vec3& v, bool is_rectangle) {
   Target t{corner, u, v, is_rectangle, dot(u, u), dot(u, v), dot(v, v), 0, 0, 0, {0, 0, 0}};
   t.per_uu = t.uu > 0 ? 1 / t.uu : 0;

@@ -1,9 +1,6 @@
 """The sub-voxel surface: kernel against reference, closed forms, invariances, and what it must never do."""
 
 import itertools
-import os
-import subprocess
-import sys
 from math import pi
 
 import numpy as np
@@ -18,6 +15,7 @@ from segauge.geometry.reference.subvoxel import depths, edge_positions, subvoxel
 from segauge.geometry.subvoxel import MARGIN, REACH, WIDTHS, subvoxel_rule
 from segauge.grid import Grid
 from segauge.phantoms import Ball, distance_truth
+from tests.geometry.test_distances import printed_with_wide_and_narrow_registers
 
 #: The kernel takes normal quantiles from a table that is right to 1e-10; noise has the steepest positions.
 AGREEMENT = 1e-8
@@ -112,13 +110,7 @@ print(found.hexdigest())
 
 
 def test_narrow_and_wide_registers_give_the_same_bits():
-    """On a processor without AVX2 both runs take the same way, and nothing is shown."""
-    wide, narrow = (
-        subprocess.run(
-            [sys.executable, "-c", _BYTES], env={**os.environ, **extra}, capture_output=True, text=True, check=True
-        ).stdout
-        for extra in ({}, {"SEGAUGE_NO_AVX2": "1"})
-    )
+    wide, narrow = printed_with_wide_and_narrow_registers(_BYTES)
     assert wide == narrow
 
 
