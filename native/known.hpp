@@ -4,12 +4,12 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <memory>
 #include <mutex>
 
 #include "lanes.hpp"
 #include "pieces.hpp"
+#include "rough.hpp"
 
 namespace segauge {
 
@@ -21,39 +21,30 @@ class KnownDistances {
   static constexpr int64_t kSide = 2 * kReach + 1;
   static constexpr int64_t kOffsets = kSide * kSide * kSide;
 
-  // Where the values of a combination stand, and the least of them, rounded down: in four bytes, because how many
-  // entries share a line of the cache decides the speed of a search.
+  // Where the values of a combination stand. In four bytes: how many entries share a line of the cache decides the speed
+  // of a search.
   class Entry {
    public:
-    Entry() : packed_(0) {}
-    Entry(size_t row, double least) {
-      const auto rounded = std::nextafterf(static_cast<float>(least), 0.0f);
-      uint32_t bits;
-      std::memcpy(&bits, &rounded, sizeof bits);
-      packed_ = (bits >> kDropped) << kRowBits | static_cast<uint32_t>(row + 1);
-    }
-    bool is_known() const { return packed_ != 0; }
-    size_t row() const { return (packed_ & ((1u << kRowBits) - 1)) - 1; }
-    double least() const {
-      const uint32_t bits = packed_ >> kRowBits << kDropped;
-      float value;
-      std::memcpy(&value, &bits, sizeof value);
-      return static_cast<double>(value);
-    }
+    Entry() = default;
+    explicit Entry(size_t row) : number_(static_cast<uint32_t>(row + 1)) {}
+    bool is_known() const { return number_ != 0; }
+    size_t row() const { return number_ - 1; }
 
    private:
-    static constexpr uint32_t kRowBits = 20, kDropped = 19;  // a float has no sign here: 8 bits of exponent, 4 of mantissa
-    uint32_t packed_;  // 0: not worked out yet
+    uint32_t number_ = 0;  // 0: not worked out yet
   };
 
   explicit KnownDistances(const Patterns& patterns)
       : patterns_(patterns), views_(*patterns.views), codes_(patterns.same_as.size()),
         kinds_(static_cast<uint32_t>(views_.kinds)),
         memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {
+    for (size_t axis = 0; axis < 3; ++axis) range_mm_ = std::min(range_mm_, (kReach + 1) / patterns.reach()[axis]);
+    per_quantum_ = RoughRow::kFarthest / (kSquaredRange * range_mm_ * range_mm_);
     for (size_t offset = 0; offset < tables_.size(); ++offset) {
       const LatticeViews::NearOffset& place = views_.near_offset[offset];
       tables_[offset] = {views_.seen_kind.data() + place.view * codes_,
-                         memory_.entries.get() + place.number * views_.kinds * views_.kinds};
+                         memory_.entries.get() + place.number * views_.kinds * views_.kinds,
+                         views_.seen_sample.data() + place.view * patterns.sample.size()};
     }
   }
   KnownDistances(KnownDistances&&) = default;
@@ -70,8 +61,13 @@ class KnownDistances {
     return table.entries[table.kind[from] * kinds_ + table.kind[to]];
   }
 
-  // Says that the values of an entry may be asked for soon.
-  void fetch(const Entry& entry) const { __builtin_prefetch(memory_.rows.data() + (entry.is_known() ? entry.row() : 0)); }
+  // The values of a known entry, rounded, for codes of no more samples than a row has.
+  const RoughRow& rough(const Entry& entry) const { return memory_.rough[entry.row()]; }
+  double per_quantum() const { return per_quantum_; }  // one over the squared distance that is rounded away
+  // Cells that are further away may have no distances here.
+  double range_mm() const { return range_mm_; }
+  // The largest squared distance that is told from larger ones, over the square of the range: of all cells around, roughly.
+  static constexpr double kSquaredRange = 3;
 
   // The values of an entry, worked out if nobody asked for it before. They stay until the next call.
   const double* values(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
@@ -80,10 +76,9 @@ class KnownDistances {
     const uint8_t* seen = views_.seen_code.data() + place.view * codes_;
     return work_out(seen[from], seen[to], views_.standing[place.number], entry);
   }
-  // For each sample of `from` which of the values is its own.
+  // For each sample of `from` which of the values is its own; at least RoughRow::kSize bytes can be read.
   const uint8_t* sample_order(uint32_t from, uint32_t offset) const {
-    const size_t view = views_.near_offset[offset].view;
-    return views_.seen_sample.data() + view * patterns_.sample.size() + patterns_.sample_start[from];
+    return tables_[offset].sample + patterns_.sample_start[from];
   }
 
  private:
@@ -98,6 +93,7 @@ class KnownDistances {
     size_t size = 0;
     std::unique_ptr<Entry[], void (*)(Entry*)> entries{nullptr, [](Entry* p) { std::free(p); }};
     std::vector<Row> rows;
+    std::vector<RoughRow> rough;    // of each row, if its combination has no more
     std::vector<uint32_t> written;  // the entries that are known
 
     static Memory of_size(size_t size) {
@@ -133,6 +129,7 @@ class KnownDistances {
       for (const uint32_t index : written) entries[index] = Entry();
       written.clear();
       rows.clear();
+      rough.clear();
     }
 
    private:
@@ -166,8 +163,10 @@ class KnownDistances {
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
     squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, values);
     if (is_kept) {
+      memory_.rough.resize(row + lines);
+      if (lines == 1) memory_.rough[row] = RoughRow::of(values, static_cast<size_t>(samples), per_quantum_);
       memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));  // first: what is known must be listed
-      entry = Entry(row, *std::min_element(values, values + samples));
+      entry = Entry(row);
     }
     return values;
   }
@@ -177,10 +176,12 @@ class KnownDistances {
   size_t codes_;
   uint32_t kinds_;
   SquaredDistances squared_distances_ = squared_distances_here();
+  double range_mm_ = kInfinity, per_quantum_;
   Memory memory_;
   struct Table {
     const uint8_t* kind;  // by code: its number, as the view of the offset shows it
     Entry* entries;       // of the step that stands for the offset, by the two numbers
+    const uint8_t* sample;  // which sample of the code that the view shows each sample is
   };
   std::array<Table, kOffsets> tables_;
   std::vector<Row> passing_;  // of the combination at hand, where there is no more room

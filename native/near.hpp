@@ -15,22 +15,38 @@ class NearReach {
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr size_t kSteps = 32;  // distances told apart
 
-  explicit NearReach(const Patterns& patterns)
-      : patterns_(patterns), filled_(patterns.same_as.size()), within_(patterns.same_as.size() * kSteps) {
-    double finest = kInfinity;
-    for (size_t axis = 0; axis < 3; ++axis) finest = std::min(finest, 1 / patterns.reach()[axis]);
-    per_mm_ = static_cast<float>(kSteps / ((kNear + 1) * finest));
+  NearReach(const Patterns& patterns, const KnownDistances& known)
+      : patterns_(patterns), step_mm_(known.range_mm() / kSteps), filled_(patterns.same_as.size()),
+        within_(patterns.same_as.size() * kSteps), settled_(patterns.same_as.size()) {
+    for (size_t code = 0; code < settled_.size(); ++code) settled_[code] = limits_of(code, known.per_quantum());
   }
 
-  // The cells of each plane of the block (bit kSide * row + place) that a squared distance may reach from a code.
-  const std::array<uint64_t, kSide>& planes(uint32_t code, double squared) {
-    const float reached = std::sqrt(static_cast<float>(squared)) * per_mm_;
-    const size_t step = reached < static_cast<float>(kSteps - 1) ? static_cast<size_t>(reached) : kSteps - 1;
+  // The cells of each plane of the block (bit kSide * row + place) that a rounded distance may reach from a code.
+  const std::array<uint64_t, kSide>& planes(uint32_t code, uint16_t rounded) {
+    const size_t step = step_of()[rounded / kTogether];
     if ((filled_[code] >> step & 1) == 0) fill(code, step);
     return within_[code * kSteps + step];
   }
 
+  // No cell further away than the 26 around can come as near to a sample of the code as this.
+  const RoughRow& settled(uint32_t code) const { return settled_[code]; }
+
  private:
+  static constexpr size_t kTogether = 16;  // rounded distances that count as one
+  using StepOf = std::array<uint8_t, (size_t{RoughRow::kFarthest} + 2) / kTogether>;
+
+  static const StepOf& step_of() {
+    static const StepOf table = [] {
+      StepOf steps{};
+      for (size_t i = 0; i < steps.size(); ++i) {
+        const double share = static_cast<double>((i + 1) * kTogether) / RoughRow::kFarthest;
+        steps[i] = static_cast<uint8_t>(std::min(kSteps * std::sqrt(KnownDistances::kSquaredRange * share), kSteps - 1.0));
+      }
+      return steps;
+    }();
+    return table;
+  }
+
   void fill(size_t code, size_t step) {
     double gap[3][kSide] = {};  // squares of how near the samples come to a cell so many steps away along each axis
     for (size_t axis = 0; axis < 3 && patterns_.is_orthogonal; ++axis) {
@@ -43,7 +59,7 @@ class NearReach {
       }
     }
     // a little more than the step: rounding may never cost the nearest piece
-    const double most = static_cast<double>(step + 1) / static_cast<double>(per_mm_) * 1.0001;
+    const double most = static_cast<double>(step + 1) * step_mm_ * 1.0001;
     const double limit = step + 1 < kSteps ? most * most : kInfinity;
     auto& within = within_[code * kSteps + step];
     for (size_t z = 0; z < kSide; ++z) {
@@ -57,15 +73,28 @@ class NearReach {
     filled_[code] |= 1u << step;
   }
 
+  RoughRow limits_of(size_t code, double per_quantum) const {
+    RoughRow limits{};
+    const auto first = static_cast<size_t>(patterns_.sample_start[code]);
+    const auto count = static_cast<size_t>(patterns_.sample_start[code + 1]) - first;
+    for (size_t i = 0; i < std::min(count, RoughRow::kSize); ++i) {
+      const double squared = patterns_.clearance[first + i] * patterns_.clearance[first + i];
+      // what rounds to one less is smaller for certain
+      limits.lanes[i] = static_cast<uint16_t>(std::min(squared * per_quantum, double{RoughRow::kFarthest}) - 1);
+    }
+    return limits;
+  }
+
   const Patterns& patterns_;
+  const double step_mm_;
   std::vector<uint32_t> filled_;  // by code: one bit for each step that is worked out
   Unzeroed<std::array<uint64_t, kSide>> within_;
-  float per_mm_;
+  std::vector<RoughRow> settled_;
 };
 
 // What a worker knows of the cells around a cell, by their codes; it grows as it is asked.
 struct Knowledge {
-  explicit Knowledge(const Patterns& patterns) : distances(patterns), reach(patterns) {}
+  explicit Knowledge(const Patterns& patterns) : distances(patterns), reach(patterns, distances) {}
 
   KnownDistances distances;
   NearReach reach;
@@ -78,66 +107,73 @@ class NearSearch {
       : around_(to), patterns_(patterns), reach_(knowledge.reach), known_(knowledge.distances) {}
 
   // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece in the block of cells around
-  // it, infinity if the surface does not pass there. Returns the largest of them.
-  double search(const Cell& cell, double* best) {
+  // it, infinity if the surface does not pass there.
+  void search(const Cell& cell, double* best) {
     around_.enter(cell.z, cell.y, cell.x);
     here_ = around_.code(cell.z, cell.y, cell.x);
     from_ = cell.sample_code;
-    const auto first = static_cast<size_t>(patterns_.sample_start[from_]);
-    count_ = static_cast<size_t>(patterns_.sample_start[from_ + 1]) - first;
+    count_ = static_cast<size_t>(patterns_.sample_start[from_ + 1] - patterns_.sample_start[from_]);
     best_ = best;
     if (*here_ == cell.code) {
       std::fill_n(best, count_, 0.0);  // the very same pieces are part of the other surface
-      return 0;
+      return;
     }
     std::fill_n(best, count_, kInfinity);
-    worst_ = kInfinity;
-    guess();
     const uint32_t* row = around_.row(cell.z, cell.y);
     const int shift = static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
-    search_neighbours(row, shift);
-    if (!is_settled(patterns_.clearance.data() + first)) search_rest(row, shift);
-    return worst_;
+    if (count_ <= RoughRow::kSize) {
+      search_roughly(row, shift);
+    } else {
+      search_one_by_one(row, shift);
+    }
   }
 
  private:
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
+  // The 3 x 3 cells in the middle of a plane.
+  static constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
 
-  // Where in the surroundings the cells of a plane of the block lie, by their bit.
-  static constexpr std::array<int32_t, kSide * kSide> kPlaces = [] {
-    std::array<int32_t, kSide * kSide> places{};
-    for (int64_t bit = 0; bit < kSide * kSide; ++bit)
-      places[static_cast<size_t>(bit)] =
-          static_cast<int32_t>((bit / kSide - kNear) * Surroundings::kWidth + bit % kSide - kNear);
+  // Where in the surroundings a cell of the block lies, by the number of its offset among those of KnownDistances, which
+  // leads from the other cell to this one, so the other way round.
+  static constexpr std::array<int16_t, KnownDistances::kOffsets> kPlaces = [] {
+    std::array<int16_t, KnownDistances::kOffsets> places{};
+    for (int64_t i = 0; i < KnownDistances::kOffsets; ++i) {
+      const int64_t dz = kNear - i / (kSide * kSide), dy = kNear - i / kSide % kSide, dx = kNear - i % kSide;
+      places[static_cast<size_t>(i)] = static_cast<int16_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
+    }
     return places;
   }();
 
-  struct Step {
-    int32_t place;    // of the other cell, from here_
-    uint32_t offset;  // its number among the offsets of KnownDistances
-  };
-  struct Considered {
-    KnownDistances::Entry* entry;
-    double least;
-    uint32_t code;
-    Step step;
-  };
-
-  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
-  // before.
-  void guess() {
-    const uint32_t code = here_[hint_.place];
-    if (code == 0) return;
-    KnownDistances::Entry& entry = known_.between(from_, code, hint_.offset);
-    take({&entry, 0, code, hint_});
+  // Weighs all cells that can be near by their rounded distances, then takes the distances of those that cannot be told
+  // from the nearest. The cell and the 26 around it first: where two surfaces nearly agree, nothing else is needed.
+  void search_roughly(const uint32_t* row, int shift) {
+    rough_ = RoughRow::unknown(count_);
+    count_weighed_ = 0;
+    guess();
+    const auto& near = reach_.planes(from_, largest(rough_));
+    for (int64_t dz = -1; dz <= 1; ++dz)
+      weigh(occupied(row, shift, dz, 1) & kSquare & near[static_cast<size_t>(kNear + dz)], dz);
+    weigh_unknown();
+    if (!is_within(rough_, reach_.settled(from_))) weigh_rest(row, shift);
+    for (size_t i = 0; i < count_weighed_; ++i)
+      if (meet(row_of_[i], rough_, count_)) take(weighed_[i]);
   }
 
-  bool is_settled(const double* clearance) const {
-    bool settled = true;
-    for (size_t i = 0; i < count_; ++i) settled &= best_[i] <= clearance[i] * clearance[i];
-    return settled;
+  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
+  // before. That cell comes up again among the others.
+  void guess() {
+    if (here_[kPlaces[hint_]] != 0) rough_ = lower(rough_, work_out(hint_));
+  }
+
+  void weigh_rest(const uint32_t* row, int shift) {
+    const auto& within = reach_.planes(from_, largest(rough_));
+    for (int64_t dz = -kNear; dz <= kNear; ++dz) {
+      const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
+      if (wanted != 0) weigh(occupied(row, shift, dz, kNear) & wanted, dz);
+    }
+    weigh_unknown();
   }
 
   // The cells of one plane of the block that the surface passes, in `rows` rows on either side.
@@ -148,97 +184,78 @@ class NearSearch {
     return cells;
   }
 
-  // The cell and the 26 around it, those across its faces first: where two surfaces nearly agree, the nearest piece is
-  // almost always here.
-  void search_neighbours(const uint32_t* row, int shift) {
-    constexpr uint64_t kMiddle = uint64_t{1} << (kSide * kNear + kNear);
-    constexpr uint64_t kCross = kMiddle | kMiddle << 1 | kMiddle >> 1 | kMiddle << kSide | kMiddle >> kSide;
-    constexpr uint64_t kLine = kMiddle | kMiddle << 1 | kMiddle >> 1, kSquare = kLine | kLine << kSide | kLine >> kSide;
-    uint64_t plane[3];
-    for (int64_t dz = -1; dz <= 1; ++dz) plane[dz + 1] = occupied(row, shift, dz, 1) & kSquare;
-    if (worst_ == kInfinity) {
-      consider(plane[1] & kCross, 0);
-      consider(plane[0] & kMiddle, -1);
-      consider(plane[2] & kMiddle, 1);
-      take_considered();
-    }
-    const auto& within = reach_.planes(from_, worst_);
-    for (int64_t dz = -1; dz <= 1; ++dz) consider(plane[dz + 1] & within[static_cast<size_t>(kNear + dz)], dz);
-    take_considered();
+  // The offset of a cell of the block, which leads the other way.
+  static uint32_t offset_of(int64_t dz, int bit) {
+    return static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
   }
 
-  // The rest of the block.
-  void search_rest(const uint32_t* row, int shift) {
-    constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
-    const auto& within = reach_.planes(from_, worst_);
-    for (int64_t dz = -kNear; dz <= kNear; ++dz) {
-      const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
-      if (wanted != 0) consider(occupied(row, shift, dz, kNear) & wanted, dz);
-    }
-    take_considered();
-  }
-
-  // Notes cells of one plane. What is known of them is fetched meanwhile: it often lies outside the nearest cache.
-  void consider(uint64_t cells, int64_t dz) {
-    const auto plane = static_cast<int32_t>(dz * Surroundings::kSide * Surroundings::kWidth);
-    // from the other cell to this one, so the other way round
-    const auto last = static_cast<int32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1);
+  // Lowers what is known roughly by cells of one plane; those of which nothing is known wait.
+  void weigh(uint64_t cells, int64_t dz) {
+    RoughRow least = rough_;
+    size_t count = count_weighed_;
     for (; cells != 0; cells &= cells - 1) {
-      const int bit = lowest_bit(cells);
-      const int32_t place = plane + kPlaces[static_cast<size_t>(bit)];
-      const uint32_t to = here_[place];
-      const auto offset = static_cast<uint32_t>(last - bit);
-      KnownDistances::Entry& entry = known_.between(from_, to, offset);
-      __builtin_prefetch(&entry);
-      considered_[count_considered_++] = {&entry, 0, to, {place, offset}};
+      const uint32_t offset = offset_of(dz, lowest_bit(cells));
+      const KnownDistances::Entry& entry = known_.between(from_, here_[kPlaces[offset]], offset);
+      if (!entry.is_known()) {
+        waiting_[count_waiting_++] = static_cast<uint16_t>(offset);
+        continue;
+      }
+      row_of_[count] = reordered(known_.rough(entry), known_.sample_order(from_, offset));
+      least = lower(least, row_of_[count]);
+      weighed_[count++] = static_cast<uint16_t>(offset);
     }
+    rough_ = least;
+    count_weighed_ = count;
   }
 
-  // Keeps of the noted cells those that can be near enough, with the least distance at which each can be.
-  void weigh_considered() {
-    size_t kept = 0;
-    first_ = 0;
-    for (size_t i = 0; i < count_considered_; ++i) {
-      Considered cell = considered_[i];
-      cell.least = cell.entry->is_known() ? cell.entry->least() : least_of_boxes(cell);
-      known_.fetch(*cell.entry);
-      considered_[kept] = cell;
-      first_ = cell.least < considered_[first_].least ? kept : first_;
-      kept += cell.least < worst_;
+  // Of the cells that wait, those that can still be near enough.
+  void weigh_unknown() {
+    for (size_t i = 0; i < count_waiting_; ++i) {
+      const uint32_t offset = waiting_[i];
+      if (least_of_boxes(offset) >= worst()) continue;
+      row_of_[count_weighed_] = work_out(offset);
+      rough_ = lower(rough_, row_of_[count_weighed_]);
+      weighed_[count_weighed_++] = static_cast<uint16_t>(offset);
     }
-    count_considered_ = kept;
+    count_waiting_ = 0;
   }
 
-  double least_of_boxes(const Considered& cell) const {
-    const auto offset = static_cast<int64_t>(cell.step.offset);
-    const int64_t dz = offset / (kSide * kSide) - kNear, dy = offset / kSide % kSide - kNear, dx = offset % kSide - kNear;
-    return squared_between(patterns_.sample_box[from_], patterns_.target_box[cell.code], patterns_.offset(dz, dy, dx)) * (1 - 1e-9);
+  // No sample is further away from what was weighed so far.
+  double worst() const {
+    const uint16_t most = largest(rough_);
+    return most >= RoughRow::kFarthest ? kInfinity : (most + 1) / known_.per_quantum() * (1 + 1e-9);
   }
 
-  // Takes the distances to the noted cells, the most promising first: what is found soon excludes most others.
-  void take_considered() {
-    weigh_considered();
-    if (count_considered_ == 0) return;
-    take(considered_[first_]);
-    considered_[first_].least = kInfinity;
-    for (size_t i = 0; i < count_considered_; ++i)
-      if (considered_[i].least < worst_) take(considered_[i]);
-    count_considered_ = 0;
+  // The rounded distances of the samples from a cell.
+  RoughRow work_out(uint32_t offset) {
+    const uint32_t to = here_[kPlaces[offset]];
+    KnownDistances::Entry& entry = known_.between(from_, to, offset);
+    const uint8_t* order = known_.sample_order(from_, offset);
+    if (entry.is_known()) return reordered(known_.rough(entry), order);
+    return reordered(RoughRow::of(known_.values(from_, to, offset, entry), count_, known_.per_quantum()), order);
   }
 
-  void take(const Considered& cell) {
-    const double* values = known_.values(from_, cell.code, cell.step.offset, *cell.entry);
-    const uint8_t* order = known_.sample_order(from_, cell.step.offset);
-    double worst = 0;
-    bool improved = false;
-    for (size_t i = 0; i < count_; ++i) {
-      const double value = values[order[i]];
-      improved |= value < best_[i];
-      best_[i] = std::min(best_[i], value);
-      worst = std::max(worst, best_[i]);
-    }
-    worst_ = worst;
-    hint_ = improved ? cell.step : hint_;
+  // For codes of many samples, which are rare.
+  void search_one_by_one(const uint32_t* row, int shift) {
+    for (int64_t dz = -kNear; dz <= kNear; ++dz)
+      for (uint64_t cells = occupied(row, shift, dz, kNear); cells != 0; cells &= cells - 1) {
+        const uint32_t offset = offset_of(dz, lowest_bit(cells));
+        if (least_of_boxes(offset) < *std::max_element(best_, best_ + count_)) take(offset);
+      }
+  }
+
+  double least_of_boxes(uint32_t offset) const {
+    const auto at = static_cast<int64_t>(offset);
+    const Vec3 shift = patterns_.offset(at / (kSide * kSide) - kNear, at / kSide % kSide - kNear, at % kSide - kNear);
+    return squared_between(patterns_.sample_box[from_], patterns_.target_box[here_[kPlaces[offset]]], shift) * (1 - 1e-9);
+  }
+
+  void take(uint32_t offset) {
+    const uint32_t to = here_[kPlaces[offset]];
+    const double* values = known_.values(from_, to, offset, known_.between(from_, to, offset));
+    const uint8_t* order = known_.sample_order(from_, offset);
+    for (size_t i = 0; i < count_; ++i) best_[i] = std::min(best_[i], values[order[i]]);
+    hint_ = offset;
   }
 
   Surroundings around_;
@@ -250,10 +267,12 @@ class NearSearch {
   uint32_t from_ = 0;  // code of the cell that the points belong to
   size_t count_ = 0;
   double* best_ = nullptr;
-  double worst_ = kInfinity;
-  Step hint_{0, static_cast<uint32_t>(KnownDistances::kOffsets / 2)};  // where the last search found its nearest piece
-  size_t count_considered_ = 0, first_ = 0;  // the first is the most promising one
-  Considered considered_[KnownDistances::kOffsets];
+  RoughRow rough_{};                              // of each sample, the least so far
+  uint32_t hint_ = KnownDistances::kOffsets / 2;  // where the last search found its nearest piece
+  // offsets of the cells that were weighed, with what they were found to have, and of those that wait
+  size_t count_weighed_ = 0, count_waiting_ = 0;
+  uint16_t weighed_[KnownDistances::kOffsets], waiting_[KnownDistances::kOffsets];
+  RoughRow row_of_[KnownDistances::kOffsets];
 };
 
 // Patterns, and for each worker what is known of the distances between them; kept from one surface to the next.
