@@ -20,6 +20,7 @@ class KnownDistances {
   static constexpr int64_t kReach = 3;  // cells; further away there are too many combinations to meet one again
   static constexpr int64_t kSide = 2 * kReach + 1;
   static constexpr int64_t kOffsets = kSide * kSide * kSide;
+  static constexpr size_t kMostSamples = 16;  // of a code
 
   // Where the values of a combination stand. In four bytes: how many entries share a line of the cache decides the speed
   // of a search.
@@ -52,7 +53,7 @@ class KnownDistances {
 
   // Starts anew when it has grown large; asked between two surfaces, never while one is searched.
   void keep_small() {
-    if (memory_.rows.size() >= kMostKept) memory_.forget();
+    if (memory_.rough.size() >= kMostKept) memory_.forget();
   }
 
   // The entry for samples of `from` and pieces of `to`; `offset` is the position of `from` less that of `to`.
@@ -69,9 +70,10 @@ class KnownDistances {
   // The largest squared distance that is told from larger ones, over the square of the range: of all cells around, roughly.
   static constexpr double kSquaredRange = 3;
 
-  // The values of an entry, worked out if nobody asked for it before. They stay until the next call.
+  // The values of an entry, worked out if nobody asked for it before. They stay until the next call; kMostSamples of them
+  // can be read.
   const double* values(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
-    if (entry.is_known()) return memory_.rows[entry.row()].value;
+    if (entry.is_known()) return memory_.values.data() + memory_.start[entry.row()];
     const LatticeViews::NearOffset& place = views_.near_offset[offset];
     const uint8_t* seen = views_.seen_code.data() + place.view * codes_;
     return work_out(seen[from], seen[to], views_.standing[place.number], entry);
@@ -82,19 +84,18 @@ class KnownDistances {
   }
 
  private:
-  struct alignas(64) Row {  // one line of the cache; codes with more samples take two
-    double value[8];
-  };
-  static constexpr size_t kMostKept = size_t{1} << 17;  // 8 MB; more are worked out whenever they are asked for
+  static constexpr size_t kMostKept = size_t{1} << 17;  // some 6 MB; more are worked out whenever they are asked for
 
   // Entries (all unknown at first) and rows. Handed on from one lattice to the next: asking the system for new memory
   // takes longer than measuring a small structure.
   struct Memory {
     size_t size = 0;
     std::unique_ptr<Entry[], void (*)(Entry*)> entries{nullptr, [](Entry* p) { std::free(p); }};
-    std::vector<Row> rows;
-    std::vector<RoughRow> rough;    // of each row, if its combination has no more
-    std::vector<uint32_t> written;  // the entries that are known
+    // by row
+    std::vector<uint32_t> start;    // of its values
+    std::vector<RoughRow> rough;    // its values, rounded, if there are no more of them
+    std::vector<uint32_t> written;  // the entry that it belongs to
+    std::vector<double> values;     // of all rows, and as many more as can be read beyond a row
 
     static Memory of_size(size_t size) {
       Memory found;
@@ -128,8 +129,9 @@ class KnownDistances {
     void forget() {
       for (const uint32_t index : written) entries[index] = Entry();
       written.clear();
-      rows.clear();
+      start.clear();
       rough.clear();
+      values.clear();
     }
 
    private:
@@ -154,21 +156,21 @@ class KnownDistances {
     const Vec3 shift = patterns_.offset(offset[0], offset[1], offset[2]);
     const Target* first = patterns_.target.data() + patterns_.target_start[to];
     const Target* last = patterns_.target.data() + patterns_.target_start[to + 1];
-    const int64_t samples = patterns_.sample_start[from + 1] - patterns_.sample_start[from];
-    const size_t row = memory_.rows.size(), lines = static_cast<size_t>(samples + 7) / 8;
-    const bool is_kept = row + lines <= kMostKept;
-    std::vector<Row>& where = is_kept ? memory_.rows : passing_;
-    where.resize(is_kept ? row + lines : lines);
-    double* values = where[is_kept ? row : 0].value;
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
-    squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, values);
-    if (is_kept) {
-      memory_.rough.resize(row + lines);
-      if (lines == 1) memory_.rough[row] = RoughRow::of(values, static_cast<size_t>(samples), per_quantum_);
-      memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));  // first: what is known must be listed
-      entry = Entry(row);
-    }
-    return values;
+    squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, passing_);
+    if (memory_.rough.size() < kMostKept)
+      keep(static_cast<size_t>(patterns_.sample_start[from + 1] - patterns_.sample_start[from]), entry);
+    return passing_;
+  }
+
+  void keep(size_t samples, Entry& entry) {
+    const size_t row = memory_.rough.size(), start = row == 0 ? 0 : memory_.values.size() - kMostSamples;
+    memory_.values.resize(start + samples + kMostSamples);
+    std::copy_n(passing_, samples, memory_.values.begin() + static_cast<int64_t>(start));
+    memory_.start.push_back(static_cast<uint32_t>(start));
+    memory_.rough.push_back(RoughRow::of(passing_, std::min(samples, RoughRow::kSize), per_quantum_));
+    memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));  // first: what is known must be listed
+    entry = Entry(row);
   }
 
   const Patterns& patterns_;
@@ -184,7 +186,7 @@ class KnownDistances {
     const uint8_t* sample;  // which sample of the code that the view shows each sample is
   };
   std::array<Table, kOffsets> tables_;
-  std::vector<Row> passing_;  // of the combination at hand, where there is no more room
+  double passing_[kMostSamples];  // of the combination that was worked out last
 };
 
 }  // namespace segauge

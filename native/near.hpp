@@ -17,19 +17,22 @@ class NearReach {
 
   NearReach(const Patterns& patterns, const KnownDistances& known)
       : patterns_(patterns), step_mm_(known.range_mm() / kSteps), filled_(patterns.same_as.size()),
-        within_(patterns.same_as.size() * kSteps), settled_(patterns.same_as.size()) {
-    for (size_t code = 0; code < settled_.size(); ++code) settled_[code] = limits_of(code, known.per_quantum());
+        within_(patterns.same_as.size() * kSteps), around_(patterns.same_as.size() * kSteps),
+        settled_(patterns.same_as.size()), settled_by_all_(patterns.same_as.size()) {
+    for (size_t code = 0; code < settled_.size(); ++code) {
+      settled_[code] = limits_of(code, patterns.clearance, known.per_quantum());
+      settled_by_all_[code] = limits_of(code, patterns.wide_clearance, known.per_quantum());
+    }
   }
 
   // The cells of each plane of the block (bit kSide * row + place) that a rounded distance may reach from a code.
-  const std::array<uint64_t, kSide>& planes(uint32_t code, uint16_t rounded) {
-    const size_t step = step_of()[rounded / kTogether];
-    if ((filled_[code] >> step & 1) == 0) fill(code, step);
-    return within_[code * kSteps + step];
-  }
+  const std::array<uint64_t, kSide>& planes(uint32_t code, uint16_t rounded) { return within_[filled(code, rounded)]; }
+  // The same of the cell and the 26 around it (bit 9 * plane + 3 * row + place).
+  uint32_t around(uint32_t code, uint16_t rounded) { return around_[filled(code, rounded)]; }
 
-  // No cell further away than the 26 around can come as near to a sample of the code as this.
-  const RoughRow& settled(uint32_t code) const { return settled_[code]; }
+  // No cell further away than the 26 around, and none outside the block, can come as near to a sample of the code as this.
+  RoughRow settled(uint32_t code) const { return settled_[code]; }
+  RoughRow settled_by_all(uint32_t code) const { return settled_by_all_[code]; }
 
  private:
   static constexpr size_t kTogether = 16;  // rounded distances that count as one
@@ -45,6 +48,12 @@ class NearReach {
       return steps;
     }();
     return table;
+  }
+
+  size_t filled(uint32_t code, uint16_t rounded) {
+    const size_t step = step_of_[rounded / kTogether];
+    if ((filled_[code] >> step & 1) == 0) fill(code, step);
+    return code * kSteps + step;
   }
 
   void fill(size_t code, size_t step) {
@@ -70,15 +79,20 @@ class NearReach {
         within[z] |= row << (kSide * static_cast<int64_t>(y));
       }
     }
+    around_[code * kSteps + step] = 0;
+    for (size_t line = 0; line < 9; ++line) {
+      const uint64_t plane = within[line / 3 + kNear - 1] >> (kSide * (line % 3 + kNear - 1) + kNear - 1);
+      around_[code * kSteps + step] |= static_cast<uint32_t>(plane & 7) << (3 * line);
+    }
     filled_[code] |= 1u << step;
   }
 
-  RoughRow limits_of(size_t code, double per_quantum) const {
+  RoughRow limits_of(size_t code, const std::vector<double>& clearance, double per_quantum) const {
     RoughRow limits{};
     const auto first = static_cast<size_t>(patterns_.sample_start[code]);
     const auto count = static_cast<size_t>(patterns_.sample_start[code + 1]) - first;
     for (size_t i = 0; i < std::min(count, RoughRow::kSize); ++i) {
-      const double squared = patterns_.clearance[first + i] * patterns_.clearance[first + i];
+      const double squared = clearance[first + i] * clearance[first + i];
       // what rounds to one less is smaller for certain
       limits.lanes[i] = static_cast<uint16_t>(std::min(squared * per_quantum, double{RoughRow::kFarthest}) - 1);
     }
@@ -89,7 +103,9 @@ class NearReach {
   const double step_mm_;
   std::vector<uint32_t> filled_;  // by code: one bit for each step that is worked out
   Unzeroed<std::array<uint64_t, kSide>> within_;
-  std::vector<RoughRow> settled_;
+  Unzeroed<uint32_t> around_;
+  std::vector<RoughRow> settled_, settled_by_all_;
+  const StepOf& step_of_ = step_of();
 };
 
 // What a worker knows of the cells around a cell, by their codes; it grows as it is asked.
@@ -101,31 +117,30 @@ struct Knowledge {
 };
 
 // Searches the cells within KnownDistances::kReach steps of a query. Only for patterns that can be viewed mirrored.
+// Written for a processor that guesses ahead: how many samples a cell has, and how many cells are near, can hardly be
+// guessed, so that all that can be is done for eight samples, and all cells around are one list.
 class NearSearch {
  public:
   NearSearch(const CellSet& to, const Patterns& patterns, Knowledge& knowledge)
       : around_(to), patterns_(patterns), reach_(knowledge.reach), known_(knowledge.distances) {}
 
   // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece in the block of cells around
-  // it, infinity if the surface does not pass there.
-  void search(const Cell& cell, double* best) {
+  // it, infinity if the surface does not pass there. There must be room for KnownDistances::kMostSamples, of which those
+  // beyond the cell's own mean nothing. False if something outside the block may be nearer.
+  bool search(const Cell& cell, double* best) {
     around_.enter(cell.z, cell.y, cell.x);
     here_ = around_.code(cell.z, cell.y, cell.x);
     from_ = cell.sample_code;
     count_ = static_cast<size_t>(patterns_.sample_start[from_ + 1] - patterns_.sample_start[from_]);
     best_ = best;
-    if (*here_ == cell.code) {
-      std::fill_n(best, count_, 0.0);  // the very same pieces are part of the other surface
-      return;
-    }
-    std::fill_n(best, count_, kInfinity);
+    const bool is_same = *here_ == cell.code;  // the very same pieces are part of the other surface
+    std::fill_n(best, KnownDistances::kMostSamples, is_same ? 0.0 : kInfinity);
+    if (is_same) return true;
     const uint32_t* row = around_.row(cell.z, cell.y);
     const int shift = static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
-    if (count_ <= RoughRow::kSize) {
-      search_roughly(row, shift);
-    } else {
-      search_one_by_one(row, shift);
-    }
+    if (count_ <= RoughRow::kSize) return search_roughly(row, shift);
+    search_one_by_one(row, shift);
+    return false;
   }
 
  private:
@@ -134,31 +149,48 @@ class NearSearch {
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
   // The 3 x 3 cells in the middle of a plane.
   static constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
+  using Offsets = std::array<int16_t, KnownDistances::kOffsets>;
 
   // Where in the surroundings a cell of the block lies, by the number of its offset among those of KnownDistances, which
   // leads from the other cell to this one, so the other way round.
-  static constexpr std::array<int16_t, KnownDistances::kOffsets> kPlaces = [] {
-    std::array<int16_t, KnownDistances::kOffsets> places{};
+  static constexpr Offsets kPlaces = [] {
+    Offsets places{};
     for (int64_t i = 0; i < KnownDistances::kOffsets; ++i) {
       const int64_t dz = kNear - i / (kSide * kSide), dy = kNear - i / kSide % kSide, dx = kNear - i % kSide;
       places[static_cast<size_t>(i)] = static_cast<int16_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
     }
     return places;
   }();
+  // The offset of a cell of the block, by plane and bit.
+  static constexpr uint32_t offset_of(int64_t dz, int bit) {
+    return static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
+  }
+  // And of the cell itself and the 26 around it, by bit.
+  static constexpr std::array<uint16_t, 27> kAround = [] {
+    std::array<uint16_t, 27> offsets{};
+    for (int64_t i = 0; i < 27; ++i) {
+      const int64_t dz = i / 9 - 1, dy = i / 3 % 3 - 1, dx = i % 3 - 1;
+      offsets[static_cast<size_t>(i)] = static_cast<uint16_t>(((kNear - dz) * kSide + kNear - dy) * kSide + kNear - dx);
+    }
+    return offsets;
+  }();
 
   // Weighs all cells that can be near by their rounded distances, then takes the distances of those that cannot be told
   // from the nearest. The cell and the 26 around it first: where two surfaces nearly agree, nothing else is needed.
-  void search_roughly(const uint32_t* row, int shift) {
+  bool search_roughly(const uint32_t* row, int shift) {
     rough_ = RoughRow::unknown(count_);
     count_weighed_ = 0;
     guess();
-    const auto& near = reach_.planes(from_, largest(rough_));
-    for (int64_t dz = -1; dz <= 1; ++dz)
-      weigh(occupied(row, shift, dz, 1) & kSquare & near[static_cast<size_t>(kNear + dz)], dz);
+    weigh(occupied_around(row, shift) & reach_.around(from_, largest(rough_)), [](int bit) { return kAround[static_cast<size_t>(bit)]; });
     weigh_unknown();
     if (!is_within(rough_, reach_.settled(from_))) weigh_rest(row, shift);
-    for (size_t i = 0; i < count_weighed_; ++i)
-      if (meet(row_of_[i], rough_, count_)) take(weighed_[i]);
+    for (size_t first = 0; first < count_weighed_; first += 64) {
+      uint64_t nearest = 0;
+      for (size_t i = first; i < std::min(count_weighed_, first + 64); ++i)
+        nearest |= uint64_t{meet(row_of_[i], rough_, count_)} << (i - first);
+      for (; nearest != 0; nearest &= nearest - 1) take(weighed_[first + static_cast<size_t>(lowest_bit(nearest))]);
+    }
+    return is_within(rough_, reach_.settled_by_all(from_));
   }
 
   // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
@@ -171,9 +203,17 @@ class NearSearch {
     const auto& within = reach_.planes(from_, largest(rough_));
     for (int64_t dz = -kNear; dz <= kNear; ++dz) {
       const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
-      if (wanted != 0) weigh(occupied(row, shift, dz, kNear) & wanted, dz);
+      if (wanted != 0) weigh(occupied(row, shift, dz, kNear) & wanted, [dz](int bit) { return offset_of(dz, bit); });
     }
     weigh_unknown();
+  }
+
+  // Which of the cell itself and the 26 around it the surface passes.
+  static uint32_t occupied_around(const uint32_t* row, int shift) {
+    uint32_t cells = 0;
+    for (int64_t i = 0; i < 9; ++i)
+      cells |= (row[(i / 3 - 1) * Surroundings::kSide + i % 3 - 1] >> (shift + kNear - 1) & 7) << (3 * i);
+    return cells;
   }
 
   // The cells of one plane of the block that the surface passes, in `rows` rows on either side.
@@ -184,17 +224,13 @@ class NearSearch {
     return cells;
   }
 
-  // The offset of a cell of the block, which leads the other way.
-  static uint32_t offset_of(int64_t dz, int bit) {
-    return static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
-  }
-
-  // Lowers what is known roughly by cells of one plane; those of which nothing is known wait.
-  void weigh(uint64_t cells, int64_t dz) {
+  // Lowers what is known roughly by some cells; those of which nothing is known wait.
+  template <class OffsetOf>
+  void weigh(uint64_t cells, OffsetOf&& offset_of_bit) {
     RoughRow least = rough_;
     size_t count = count_weighed_;
     for (; cells != 0; cells &= cells - 1) {
-      const uint32_t offset = offset_of(dz, lowest_bit(cells));
+      const uint32_t offset = offset_of_bit(lowest_bit(cells));
       const KnownDistances::Entry& entry = known_.between(from_, here_[kPlaces[offset]], offset);
       if (!entry.is_known()) {
         waiting_[count_waiting_++] = static_cast<uint16_t>(offset);
@@ -254,7 +290,8 @@ class NearSearch {
     const uint32_t to = here_[kPlaces[offset]];
     const double* values = known_.values(from_, to, offset, known_.between(from_, to, offset));
     const uint8_t* order = known_.sample_order(from_, offset);
-    for (size_t i = 0; i < count_; ++i) best_[i] = std::min(best_[i], values[order[i]]);
+    for (size_t i = 0; i < RoughRow::kSize; ++i) best_[i] = std::min(best_[i], values[order[i] % KnownDistances::kMostSamples]);
+    for (size_t i = RoughRow::kSize; i < count_; ++i) best_[i] = std::min(best_[i], values[order[i]]);
     hint_ = offset;
   }
 

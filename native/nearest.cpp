@@ -37,15 +37,36 @@ class PatternPieces {
   SquaredDistances squared_distances_ = squared_distances_here();
 };
 
+// The cells of the bricks of a chunk.
+std::pair<size_t, size_t> cells_of_chunk(const CellSet& from, int64_t chunk) {
+  const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
+  const size_t last = std::min(from.bricks.size(), first + static_cast<size_t>(kBricksPerChunk));
+  return {static_cast<size_t>(from.bricks[first].begin), static_cast<size_t>(from.end_of(last - 1))};
+}
+
+// Writes the samples of a cell, and where there is room also what does not belong to it: the next cell overwrites that,
+// and eight numbers take less time than a few of which nobody can guess how many.
+void write_samples(const double* squared, const double* area, int64_t begin, int64_t next, int64_t end, Samples& out) {
+  const int64_t count = end - begin >= 8 && next - begin <= 8 ? 8 : next - begin;
+  double* distance = out.distance.data() + begin;
+  for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(squared[k]);
+  std::copy_n(area, count, out.area.data() + begin);
+}
+
 // Searches a binary surface: the cells nearby, of which all distances are known, then what is further away.
 class PatternSearch {
  public:
   PatternSearch(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& patterns, Knowledge& known)
       : patterns_(patterns), near_(to, patterns, known), far_(to, tree, blocks, patterns, PatternPieces(to, patterns)) {}
 
-  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece.
+  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece; there must be room for
+  // KnownDistances::kMostSamples.
   void nearest(const Cell& cell, double* best) {
-    near_.search(cell, best);
+    if (!near_.search(cell, best)) search_further(cell, best);
+  }
+
+ private:
+  void search_further(const Cell& cell, double* best) {
     const auto first = static_cast<size_t>(patterns_.sample_start[cell.sample_code]);
     const auto last = static_cast<size_t>(patterns_.sample_start[cell.sample_code + 1]);
     Box unsettled;  // around the points that something further away may be nearer to
@@ -60,7 +81,6 @@ class PatternSearch {
     if (any) far_.improve({{cell.z, cell.y, cell.x}, groups, last - first, unsettled}, best, KnownDistances::kReach);
   }
 
- private:
   const Patterns& patterns_;
   NearSearch near_;
   Search<PatternPieces> far_;
@@ -145,18 +165,23 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   const Patterns& patterns = prepared.patterns;
   const BrickTree tree(to);
   LazyBlocks blocks;
-  return prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
-    return search_chunks(from, sample_offsets(from, patterns), threads, [&](int worker) {
-      return [&, search = PatternSearch(to, tree, blocks, patterns, known[static_cast<size_t>(worker)])](
-                 size_t index, size_t, double* squared, double* area) mutable {
-        const Cell& cell = from.cells[index];
-        const auto first = patterns.sample_start[cell.sample_code], last = patterns.sample_start[cell.sample_code + 1];
-        std::copy(patterns.area.data() + first, patterns.area.data() + last, area);
-        search.nearest(cell, squared);
-        return index + 1;
-      };
+  const std::vector<int64_t> start = sample_offsets(from, patterns);
+  Samples out;
+  out.distance.resize(static_cast<size_t>(start.back()));
+  out.area.resize(static_cast<size_t>(start.back()));
+  prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
+    parallel_for(chunk_count(from), threads, [&](int64_t chunk, int worker) {
+      PatternSearch search(to, tree, blocks, patterns, known[static_cast<size_t>(worker)]);
+      const auto [first, last] = cells_of_chunk(from, chunk);
+      const int64_t end = start[last];
+      for (size_t cell = first; cell < last; ++cell) {
+        double best[KnownDistances::kMostSamples];
+        search.nearest(from.cells[cell], best);
+        write_samples(best, patterns.area.data() + patterns.sample_start[from.cells[cell].sample_code], start[cell], start[cell + 1], end, out);
+      }
     });
   });
+  return out;
 }
 
 BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,

@@ -28,7 +28,7 @@ void put_samples(const CellShapes& shapes, Patterns& out) {
   out.clearance.assign(shapes.sample.size(), 1e300);
   out.wide_clearance = out.clearance;
   out.sample.resize(shapes.sample.size());
-  out.area.resize(shapes.sample.size());
+  out.area.resize(shapes.sample.size() + KnownDistances::kMostSamples);  // some are read beyond those of a code
   for (size_t code = 0; code < codes; ++code)
     for (auto i = static_cast<size_t>(shapes.sample_start[code]); i < static_cast<size_t>(shapes.sample_start[code + 1]); ++i) {
       out.sample[i] = on_axes(out.step, shapes.sample[i]);
@@ -102,7 +102,7 @@ void lay_side_by_side(Patterns& out) {
   out.group_start.reserve(codes + 1);
   for (size_t code = 0; code < codes; ++code) {
     const auto samples = static_cast<size_t>(out.sample_start[code + 1] - out.sample_start[code]);
-    if (samples > RoughPoints::kMost) throw std::logic_error("more samples in a cell than bounds are made for");
+    if (samples > std::min(RoughPoints::kMost, KnownDistances::kMostSamples)) throw std::logic_error("more samples in a cell than bounds are made for");
     out.group_start.push_back(out.group_start.back() + static_cast<int64_t>(SampleGroup::count_for(samples)));
   }
   out.group.resize(static_cast<size_t>(out.group_start.back()));
