@@ -22,17 +22,22 @@ class KnownDistances {
   static constexpr int64_t kOffsets = kSide * kSide * kSide;
   static constexpr size_t kMostSamples = 16;  // of a code
 
-  // Where the values of a combination stand. In four bytes: how many entries share a line of the cache decides the speed
-  // of a search.
+  // Where the values of a combination stand, or what none of them is below, rounded. In four bytes: how many entries share
+  // a line of the cache decides the speed of a search.
   class Entry {
    public:
     Entry() = default;
-    explicit Entry(size_t row) : number_(static_cast<uint32_t>(row + 1)) {}
-    bool is_known() const { return number_ != 0; }
+    static Entry of_row(size_t row) { return Entry(static_cast<uint32_t>(row + 1)); }
+    static Entry of_least(uint16_t rounded) { return Entry(kIsBound | rounded); }
+    bool is_known() const { return static_cast<int32_t>(number_) > 0; }
     size_t row() const { return number_ - 1; }
+    bool is_new() const { return number_ == 0; }
+    uint16_t least() const { return static_cast<uint16_t>(number_); }
 
    private:
-    uint32_t number_ = 0;  // 0: not worked out yet
+    static constexpr uint32_t kIsBound = uint32_t{1} << 31;
+    explicit Entry(uint32_t number) : number_(number) {}
+    uint32_t number_ = 0;
   };
 
   explicit KnownDistances(const Patterns& patterns)
@@ -40,7 +45,7 @@ class KnownDistances {
         kinds_(static_cast<uint32_t>(views_.kinds)),
         memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {
     for (size_t axis = 0; axis < 3; ++axis) range_mm_ = std::min(range_mm_, (kReach + 1) / patterns.reach()[axis]);
-    per_quantum_ = RoughRow::kFarthest / (kSquaredRange * range_mm_ * range_mm_);
+    per_quantum_ = kFarthest / (kSquaredRange * range_mm_ * range_mm_);
     for (size_t offset = 0; offset < tables_.size(); ++offset) {
       const LatticeViews::NearOffset& place = views_.near_offset[offset];
       tables_[offset] = {views_.seen_kind.data() + place.view * codes_,
@@ -60,6 +65,17 @@ class KnownDistances {
   Entry& between(uint32_t from, uint32_t to, uint32_t offset) {
     const Table& table = tables_[offset];
     return table.entries[table.kind[from] * kinds_ + table.kind[to]];
+  }
+
+  // A rounded number that no distance of a combination which is not known rounds below, from the boxes around the pieces.
+  uint16_t least(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
+    if (entry.is_new()) {
+      const int64_t dz = offset / (kSide * kSide) - kReach, dy = offset / kSide % kSide - kReach, dx = offset % kSide - kReach;
+      const double squared = squared_between(patterns_.sample_box[from], patterns_.target_box[to], patterns_.offset(dz, dy, dx));
+      list(entry);
+      entry = Entry::of_least(rounded(squared * (1 - 1e-9), per_quantum_));
+    }
+    return entry.least();
   }
 
   // The values of a known entry, rounded, for codes of no more samples than a row has.
@@ -94,8 +110,8 @@ class KnownDistances {
     // by row
     std::vector<uint32_t> start;    // of its values
     std::vector<RoughRow> rough;    // its values, rounded, if there are no more of them
-    std::vector<uint32_t> written;  // the entry that it belongs to
     std::vector<double> values;     // of all rows, and as many more as can be read beyond a row
+    std::vector<uint32_t> written;  // the entries of which anything is known
 
     static Memory of_size(size_t size) {
       Memory found;
@@ -169,9 +185,12 @@ class KnownDistances {
     std::copy_n(passing_, samples, memory_.values.begin() + static_cast<int64_t>(start));
     memory_.start.push_back(static_cast<uint32_t>(start));
     memory_.rough.push_back(RoughRow::of(passing_, std::min(samples, RoughRow::kSize), per_quantum_));
-    memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get()));  // first: what is known must be listed
-    entry = Entry(row);
+    if (entry.is_new()) list(entry);
+    entry = Entry::of_row(row);
   }
+
+  // Before it is written: what is known must be listed.
+  void list(const Entry& entry) { memory_.written.push_back(static_cast<uint32_t>(&entry - memory_.entries.get())); }
 
   const Patterns& patterns_;
   const LatticeViews& views_;

@@ -17,8 +17,8 @@ class NearReach {
 
   NearReach(const Patterns& patterns, const KnownDistances& known)
       : patterns_(patterns), step_mm_(known.range_mm() / kSteps), filled_(patterns.same_as.size()),
-        within_(patterns.same_as.size() * kSteps), around_(patterns.same_as.size() * kSteps),
-        settled_(patterns.same_as.size()), settled_by_all_(patterns.same_as.size()) {
+        within_(patterns.same_as.size() * kSteps), settled_(patterns.same_as.size()),
+        settled_by_all_(patterns.same_as.size()) {
     for (size_t code = 0; code < settled_.size(); ++code) {
       settled_[code] = limits_of(code, patterns.clearance, known.per_quantum());
       settled_by_all_[code] = limits_of(code, patterns.wide_clearance, known.per_quantum());
@@ -26,9 +26,11 @@ class NearReach {
   }
 
   // The cells of each plane of the block (bit kSide * row + place) that a rounded distance may reach from a code.
-  const std::array<uint64_t, kSide>& planes(uint32_t code, uint16_t rounded) { return within_[filled(code, rounded)]; }
-  // The same of the cell and the 26 around it (bit 9 * plane + 3 * row + place).
-  uint32_t around(uint32_t code, uint16_t rounded) { return around_[filled(code, rounded)]; }
+  const std::array<uint64_t, kSide>& planes(uint32_t code, uint16_t rounded) {
+    const size_t step = step_of_[rounded / kTogether];
+    if ((filled_[code] >> step & 1) == 0) fill(code, step);
+    return within_[code * kSteps + step];
+  }
 
   // No cell further away than the 26 around, and none outside the block, can come as near to a sample of the code as this.
   RoughRow settled(uint32_t code) const { return settled_[code]; }
@@ -36,24 +38,18 @@ class NearReach {
 
  private:
   static constexpr size_t kTogether = 16;  // rounded distances that count as one
-  using StepOf = std::array<uint8_t, (size_t{RoughRow::kFarthest} + 2) / kTogether>;
+  using StepOf = std::array<uint8_t, (size_t{kFarthest} + 2) / kTogether>;
 
   static const StepOf& step_of() {
     static const StepOf table = [] {
       StepOf steps{};
       for (size_t i = 0; i < steps.size(); ++i) {
-        const double share = static_cast<double>((i + 1) * kTogether) / RoughRow::kFarthest;
+        const double share = static_cast<double>((i + 1) * kTogether) / kFarthest;
         steps[i] = static_cast<uint8_t>(std::min(kSteps * std::sqrt(KnownDistances::kSquaredRange * share), kSteps - 1.0));
       }
       return steps;
     }();
     return table;
-  }
-
-  size_t filled(uint32_t code, uint16_t rounded) {
-    const size_t step = step_of_[rounded / kTogether];
-    if ((filled_[code] >> step & 1) == 0) fill(code, step);
-    return code * kSteps + step;
   }
 
   void fill(size_t code, size_t step) {
@@ -79,11 +75,6 @@ class NearReach {
         within[z] |= row << (kSide * static_cast<int64_t>(y));
       }
     }
-    around_[code * kSteps + step] = 0;
-    for (size_t line = 0; line < 9; ++line) {
-      const uint64_t plane = within[line / 3 + kNear - 1] >> (kSide * (line % 3 + kNear - 1) + kNear - 1);
-      around_[code * kSteps + step] |= static_cast<uint32_t>(plane & 7) << (3 * line);
-    }
     filled_[code] |= 1u << step;
   }
 
@@ -94,7 +85,7 @@ class NearReach {
     for (size_t i = 0; i < std::min(count, RoughRow::kSize); ++i) {
       const double squared = clearance[first + i] * clearance[first + i];
       // what rounds to one less is smaller for certain
-      limits.lanes[i] = static_cast<uint16_t>(std::min(squared * per_quantum, double{RoughRow::kFarthest}) - 1);
+      limits.lanes[i] = static_cast<uint16_t>(std::min(squared * per_quantum, double{kFarthest}) - 1);
     }
     return limits;
   }
@@ -103,7 +94,6 @@ class NearReach {
   const double step_mm_;
   std::vector<uint32_t> filled_;  // by code: one bit for each step that is worked out
   Unzeroed<std::array<uint64_t, kSide>> within_;
-  Unzeroed<uint32_t> around_;
   std::vector<RoughRow> settled_, settled_by_all_;
   const StepOf& step_of_ = step_of();
 };
@@ -149,6 +139,7 @@ class NearSearch {
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
   // The 3 x 3 cells in the middle of a plane.
   static constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
+  static constexpr uint64_t kOuterRows = kRow | kRow << (kSide * (kSide - 1));
   using Offsets = std::array<int16_t, KnownDistances::kOffsets>;
 
   // Where in the surroundings a cell of the block lies, by the number of its offset among those of KnownDistances, which
@@ -180,8 +171,7 @@ class NearSearch {
   bool search_roughly(const uint32_t* row, int shift) {
     rough_ = RoughRow::unknown(count_);
     count_weighed_ = 0;
-    guess();
-    weigh(occupied_around(row, shift) & reach_.around(from_, largest(rough_)), [](int bit) { return kAround[static_cast<size_t>(bit)]; });
+    weigh(occupied_around(row, shift), [](int bit) { return kAround[static_cast<size_t>(bit)]; });
     weigh_unknown();
     if (!is_within(rough_, reach_.settled(from_))) weigh_rest(row, shift);
     for (size_t first = 0; first < count_weighed_; first += 64) {
@@ -200,10 +190,13 @@ class NearSearch {
   }
 
   void weigh_rest(const uint32_t* row, int shift) {
+    guess();
     const auto& within = reach_.planes(from_, largest(rough_));
     for (int64_t dz = -kNear; dz <= kNear; ++dz) {
       const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
-      if (wanted != 0) weigh(occupied(row, shift, dz, kNear) & wanted, [dz](int bit) { return offset_of(dz, bit); });
+      if (wanted == 0) continue;
+      const uint64_t cells = (wanted & kOuterRows) != 0 ? occupied<kNear>(row, shift, dz) : occupied<kNear - 1>(row, shift, dz);
+      weigh(cells & wanted, [dz](int bit) { return offset_of(dz, bit); });
     }
     weigh_unknown();
   }
@@ -216,10 +209,11 @@ class NearSearch {
     return cells;
   }
 
-  // The cells of one plane of the block that the surface passes, in `rows` rows on either side.
-  static uint64_t occupied(const uint32_t* row, int shift, int64_t dz, int64_t rows) {
+  // The cells of one plane of the block that the surface passes, in some rows on either side.
+  template <int64_t kRows>
+  static uint64_t occupied(const uint32_t* row, int shift, int64_t dz) {
     uint64_t cells = 0;
-    for (int64_t dy = -rows; dy <= rows; ++dy)
+    for (int64_t dy = -kRows; dy <= kRows; ++dy)
       cells |= (row[dz * Surroundings::kSide + dy] >> shift & kRow) << (kSide * (dy + kNear));
     return cells;
   }
@@ -246,20 +240,18 @@ class NearSearch {
 
   // Of the cells that wait, those that can still be near enough.
   void weigh_unknown() {
+    uint16_t most = largest(rough_);
     for (size_t i = 0; i < count_waiting_; ++i) {
-      const uint32_t offset = waiting_[i];
-      if (least_of_boxes(offset) >= worst()) continue;
+      const uint32_t offset = waiting_[i], to = here_[kPlaces[offset]];
+      KnownDistances::Entry& entry = known_.between(from_, to, offset);
+      // a mirrored one may have come to be known meanwhile
+      if (!entry.is_known() && known_.least(from_, to, offset, entry) > most) continue;
       row_of_[count_weighed_] = work_out(offset);
       rough_ = lower(rough_, row_of_[count_weighed_]);
+      most = largest(rough_);
       weighed_[count_weighed_++] = static_cast<uint16_t>(offset);
     }
     count_waiting_ = 0;
-  }
-
-  // No sample is further away from what was weighed so far.
-  double worst() const {
-    const uint16_t most = largest(rough_);
-    return most >= RoughRow::kFarthest ? kInfinity : (most + 1) / known_.per_quantum() * (1 + 1e-9);
   }
 
   // The rounded distances of the samples from a cell.
@@ -274,16 +266,8 @@ class NearSearch {
   // For codes of many samples, which are rare.
   void search_one_by_one(const uint32_t* row, int shift) {
     for (int64_t dz = -kNear; dz <= kNear; ++dz)
-      for (uint64_t cells = occupied(row, shift, dz, kNear); cells != 0; cells &= cells - 1) {
-        const uint32_t offset = offset_of(dz, lowest_bit(cells));
-        if (least_of_boxes(offset) < *std::max_element(best_, best_ + count_)) take(offset);
-      }
-  }
-
-  double least_of_boxes(uint32_t offset) const {
-    const auto at = static_cast<int64_t>(offset);
-    const Vec3 shift = patterns_.offset(at / (kSide * kSide) - kNear, at / kSide % kSide - kNear, at % kSide - kNear);
-    return squared_between(patterns_.sample_box[from_], patterns_.target_box[here_[kPlaces[offset]]], shift) * (1 - 1e-9);
+      for (uint64_t cells = occupied<kNear>(row, shift, dz); cells != 0; cells &= cells - 1)
+        take(offset_of(dz, lowest_bit(cells)));
   }
 
   void take(uint32_t offset) {

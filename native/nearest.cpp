@@ -45,12 +45,18 @@ std::pair<size_t, size_t> cells_of_chunk(const CellSet& from, int64_t chunk) {
 }
 
 // Writes the samples of a cell, and where there is room also what does not belong to it: the next cell overwrites that,
-// and eight numbers take less time than a few of which nobody can guess how many.
+// and four or eight numbers take less time than some of which nobody can guess how many.
 void write_samples(const double* squared, const double* area, int64_t begin, int64_t next, int64_t end, Samples& out) {
-  const int64_t count = end - begin >= 8 && next - begin <= 8 ? 8 : next - begin;
   double* distance = out.distance.data() + begin;
-  for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(squared[k]);
-  std::copy_n(area, count, out.area.data() + begin);
+  double* own_area = out.area.data() + begin;
+  auto write = [&](int64_t count) {
+    for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(squared[k]);
+    for (int64_t k = 0; k < count; ++k) own_area[k] = area[k];
+  };
+  const int64_t count = next - begin;
+  if (count <= 4 && end - begin >= 4) return write(4);
+  if (count <= 8 && end - begin >= 8) return write(8);
+  write(count);
 }
 
 // Searches a binary surface: the cells nearby, of which all distances are known, then what is further away.

@@ -12,19 +12,23 @@
 
 namespace segauge {
 
-// A smaller distance never rounds to a larger number: whatever is nearest is nearest (or level) among these, too. One
-// register of the processor: going through memory would cost more than all that is done with it.
+constexpr uint16_t kFarthest = 0xFFFE;  // rounded: this distance or any larger one
+
+// A smaller distance never rounds to a larger number: whatever is nearest is nearest (or level) among rounded ones, too.
+inline uint16_t rounded(double squared, double per_quantum) {
+  return static_cast<uint16_t>(std::min(squared * per_quantum, static_cast<double>(kFarthest)));
+}
+
+// One register of the processor: going through memory would cost more than all that is done with it.
 struct RoughRow {
   static constexpr size_t kSize = 8;
-  static constexpr uint16_t kFarthest = 0xFFFE;  // this distance or any larger one
   typedef uint16_t Lanes __attribute__((vector_size(2 * kSize)));
 
   Lanes lanes;
 
   static RoughRow of(const double* squared, size_t count, double per_quantum) {
     RoughRow row{};
-    for (size_t i = 0; i < count; ++i)
-      row.lanes[i] = static_cast<uint16_t>(std::min(squared[i] * per_quantum, static_cast<double>(kFarthest)));
+    for (size_t i = 0; i < count; ++i) row.lanes[i] = rounded(squared[i], per_quantum);
     return row;
   }
   // Nothing known yet of the first `count`; the others are 0, which nothing can lower.

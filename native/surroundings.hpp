@@ -22,8 +22,7 @@ class Surroundings {
     if (here == brick_) return;
     brick_ = here;
     for (int64_t bz = -1; bz <= 1; ++bz)
-      for (int64_t by = -1; by <= 1; ++by)
-        for (int64_t bx = -1; bx <= 1; ++bx) copy(bz, by, bx);
+      for (int64_t by = -1; by <= 1; ++by) copy_row(bz, by);
   }
 
   // The code of the cell at a position, 0 where the surface does not pass; its neighbour in the next row is kWidth
@@ -37,24 +36,37 @@ class Surroundings {
  private:
   static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
 
-  // Takes over what the brick at these steps has within the margin.
-  void copy(int64_t bz, int64_t by, int64_t bx) {
+  struct View {
+    const uint64_t* cells;  // a word a plane
+    const uint8_t* codes;
+  };
+  // What is in the brick at these steps.
+  View view(int64_t bz, int64_t by, int64_t bx) const {
     static constexpr std::array<uint8_t, 512> kNoCodes{};
     static constexpr std::array<uint64_t, 8> kNoCells{};
     const int64_t z = brick_[0] + bz, y = brick_[1] + by, x = brick_[2] + bx;
     const bool is_inside = z >= 0 && y >= 0 && x >= 0 && z < cells_.nz && y < cells_.ny && x < cells_.nx;
     const int32_t index = is_inside ? cells_.brick_at[static_cast<size_t>((z * cells_.ny + y) * cells_.nx + x)] : -1;
-    const uint64_t* cells = index < 0 ? kNoCells.data() : cells_.bricks[static_cast<size_t>(index)].occupied.data();
-    const uint8_t* codes = index < 0 ? kNoCodes.data() : cells_.codes[static_cast<size_t>(index)].data();
+    if (index < 0) return {kNoCells.data(), kNoCodes.data()};
+    return {cells_.bricks[static_cast<size_t>(index)].occupied.data(), cells_.codes[static_cast<size_t>(index)].data()};
+  }
+
+  // Takes over what the three bricks in a row have within the margin.
+  void copy_row(int64_t bz, int64_t by) {
+    const View before = view(bz, by, -1), here = view(bz, by, 0), after = view(bz, by, 1);
     const int64_t first_z = bz < 0 ? kEdge - kMargin : 0, last_z = bz > 0 ? kMargin : kEdge;
     const int64_t first_y = by < 0 ? kEdge - kMargin : 0, last_y = by > 0 ? kMargin : kEdge;
     for (int64_t plane = first_z; plane < last_z; ++plane) {
       const auto to_z = static_cast<size_t>(kMargin + kEdge * bz + plane);
       for (int64_t line = first_y; line < last_y; ++line) {
         const auto to_y = static_cast<size_t>(kMargin + kEdge * by + line);
-        const auto bits = static_cast<uint32_t>(cells[plane] >> (8 * line) & 0xFF) << (kEdge * (bx + 1));
-        row_[to_z][to_y] = bx < 0 ? bits : row_[to_z][to_y] | bits;
-        std::memcpy(&code_[to_z][to_y][kEdge * (bx + 1)], codes + 64 * plane + 8 * line, kEdge);
+        auto bits = [&](const View& brick) { return static_cast<uint32_t>(brick.cells[plane] >> (kEdge * line) & 0xFF); };
+        row_[to_z][to_y] = bits(before) | bits(here) << kEdge | bits(after) << (2 * kEdge);
+        uint8_t* to = code_[to_z][to_y];
+        const int64_t from = kEdge * (kEdge * plane + line);
+        std::memcpy(to, before.codes + from, kEdge);
+        std::memcpy(to + kEdge, here.codes + from, kEdge);
+        std::memcpy(to + 2 * kEdge, after.codes + from, kEdge);
       }
     }
   }
