@@ -227,7 +227,7 @@ class NearSearch {
       const uint32_t offset = offset_of_bit(lowest_bit(cells));
       const KnownDistances::Entry& entry = known_.between(from_, here_[kPlaces[offset]], offset);
       if (!entry.is_known()) {
-        waiting_[count_waiting_++] = static_cast<uint16_t>(offset);
+        waiting_[count_waiting_++] = offset;
         continue;
       }
       row_of_[count] = reordered(known_.rough(entry), known_.sample_order(from_, offset));
@@ -238,14 +238,21 @@ class NearSearch {
     count_weighed_ = count;
   }
 
-  // Of the cells that wait, those that can still be near enough.
+  // Of the cells that wait, those that can still be near enough; those that may be nearest first, because what is found
+  // there excludes others, and working out what is not known takes longest.
   void weigh_unknown() {
+    if (count_waiting_ == 0) return;
     uint16_t most = largest(rough_);
+    size_t count = 0;
     for (size_t i = 0; i < count_waiting_; ++i) {
-      const uint32_t offset = waiting_[i], to = here_[kPlaces[offset]];
-      KnownDistances::Entry& entry = known_.between(from_, to, offset);
-      // a mirrored one may have come to be known meanwhile
-      if (!entry.is_known() && known_.least(from_, to, offset, entry) > most) continue;
+      const uint32_t offset = waiting_[i] & 0xFFFF, to = here_[kPlaces[offset]];
+      const uint32_t least = known_.least(from_, to, offset, known_.between(from_, to, offset));
+      waiting_[count] = least << 16 | offset;
+      count += least <= most;
+    }
+    if (count > 1) std::sort(waiting_, waiting_ + count);
+    for (size_t i = 0; i < count && waiting_[i] >> 16 <= most; ++i) {
+      const uint32_t offset = waiting_[i] & 0xFFFF;
       row_of_[count_weighed_] = work_out(offset);
       rough_ = lower(rough_, row_of_[count_weighed_]);
       most = largest(rough_);
@@ -292,7 +299,8 @@ class NearSearch {
   uint32_t hint_ = KnownDistances::kOffsets / 2;  // where the last search found its nearest piece
   // offsets of the cells that were weighed, with what they were found to have, and of those that wait
   size_t count_weighed_ = 0, count_waiting_ = 0;
-  uint16_t weighed_[KnownDistances::kOffsets], waiting_[KnownDistances::kOffsets];
+  uint16_t weighed_[KnownDistances::kOffsets];
+  uint32_t waiting_[KnownDistances::kOffsets];
   RoughRow row_of_[KnownDistances::kOffsets];
 };
 
