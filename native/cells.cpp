@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstring>
 
 #include "parallel.hpp"
 #include "surface.hpp"
@@ -84,76 +85,174 @@ CellWord silenced_word(const RowReader& ignore, int ndim, SurfaceKind kind, int6
   return out;
 }
 
-uint32_t gather(const std::array<uint64_t, 8>& plane, int bit) {
-  uint32_t code = 0;
-  for (size_t i = 0; i < 8; ++i) code |= static_cast<uint32_t>(plane[i] >> bit & 1) << i;
-  return code;
+using BrickCodes = std::array<uint8_t, 512>;  // one of each cell, 0 where the surface does not pass
+
+// Byte i of the result has as bit k bit i of byte k.
+uint64_t transposed_8x8(uint64_t x) {
+  uint64_t swapped = (x ^ (x >> 7)) & 0x00AA00AA00AA00AAull;
+  x ^= swapped ^ (swapped << 7);
+  swapped = (x ^ (x >> 14)) & 0x0000CCCC0000CCCCull;
+  x ^= swapped ^ (swapped << 14);
+  swapped = (x ^ (x >> 28)) & 0x00000000F0F0F0F0ull;
+  return x ^ swapped ^ (swapped << 28);
 }
 
-void find_in_plane(const BitVolume& mask, const BitVolume* ignore, SurfaceKind kind, const Patterns& patterns, int64_t z,
-                   std::vector<Cell>& out) {
-  const RowReader rows(mask);
-  const int64_t words = mask.nx / 64 + 1;
-  for (int64_t y = 0; y <= mask.ny; ++y) {
-    for (int64_t word = 0; word < words; ++word) {
-      const CellWord cells = kind == SurfaceKind::marching_cubes ? marching_cubes_word(rows, mask.ndim, z, y, word)
-                                                                  : voxel_word(rows, mask.ndim, z, y, word);
-      if (cells.active == 0) continue;
-      CellWord heard = cells;
-      if (ignore != nullptr) {
-        const CellWord silenced = silenced_word(RowReader(*ignore), mask.ndim, kind, z, y, word);
-        for (size_t i = 0; i < 8; ++i) heard.plane[i] &= ~silenced.plane[i];
-      }
-      for (uint64_t left = cells.active; left != 0; left &= left - 1) {
-        const int bit = lowest_bit(left);
-        const int64_t code = patterns.same_as[gather(cells.plane, bit)];
-        const int64_t heard_code = ignore == nullptr ? code : patterns.same_as[gather(heard.plane, bit)];
-        out.push_back({static_cast<int32_t>(z), static_cast<int32_t>(y), static_cast<int32_t>(64 * word + bit),
-                       static_cast<uint32_t>(code), static_cast<uint32_t>(heard_code)});
-      }
+// A byte of ones for every bit that is set.
+uint64_t spread(uint64_t bits) {
+  const uint64_t lone = bits * 0x0101010101010101ull & 0x8040201008040201ull;
+  return ((lone + 0x7F7F7F7F7F7F7F7Full) >> 7 & 0x0101010101010101ull) * 0xFF;
+}
+
+// The codes of eight cells in a row, a byte each: those of byte `k` of the word.
+uint64_t codes_of(const std::array<uint64_t, 8>& plane, int k) {
+  uint64_t rows = 0;
+  for (size_t i = 0; i < 8; ++i) rows |= (plane[i] >> (8 * k) & 0xFF) << (8 * i);
+  return transposed_8x8(rows);
+}
+
+// Bricks as they are found, with the raw codes of their cells, and of what is heard of them where something is ignored.
+struct FoundBricks {
+  std::vector<CellSet::Brick> bricks;
+  std::vector<BrickCodes> codes, heard;
+};
+
+// A row of bricks along the last axis, filled line by line.
+class BrickRow {
+ public:
+  BrickRow(int64_t length, bool has_heard) : bricks_(static_cast<size_t>(length)), has_heard_(has_heard) {}
+
+  // Takes in the 64 cells of one word of a line.
+  void add(const CellWord& cells, const CellWord& heard, int64_t z, int64_t y, int64_t word) {
+    for (uint64_t left = cells.active; left != 0;) {
+      const int k = lowest_bit(left) / 8;
+      const uint64_t bits = cells.active >> (8 * k) & 0xFF, line = static_cast<uint64_t>(y % kEdge);
+      left &= ~(uint64_t{0xFF} << (8 * k));
+      Entry& entry = bricks_[static_cast<size_t>(8 * word + k)];
+      if (!entry.is_touched) entry = Entry{};
+      entry.is_touched = true;
+      entry.occupied[static_cast<size_t>(z % kEdge)] |= bits << (kEdge * line);
+      const auto at = static_cast<size_t>(z % kEdge * 64) + 8 * line;
+      const uint64_t codes = codes_of(cells.plane, k) & spread(bits);
+      std::memcpy(entry.codes.data() + at, &codes, 8);
+      if (!has_heard_) continue;
+      const uint64_t heard_codes = codes_of(heard.plane, k) & spread(bits);
+      std::memcpy(entry.heard.data() + at, &heard_codes, 8);
     }
   }
-}
 
-// Puts the cells of all planes into brick order and describes each brick.
-void sort_into_bricks(const std::vector<std::vector<Cell>>& planes, const Patterns& patterns, CellSet& set) {
-  std::vector<int64_t> count(static_cast<size_t>(set.nz * set.ny * set.nx), 0);
-  auto place = [&](const Cell& c) {
-    return static_cast<size_t>(((c.z / kEdge) * set.ny + c.y / kEdge) * set.nx + c.x / kEdge);
+  // Hands over what was filled, and is empty again.
+  void move_to(FoundBricks& out, int64_t z, int64_t y) {
+    for (size_t x = 0; x < bricks_.size(); ++x) {
+      Entry& entry = bricks_[x];
+      if (!entry.is_touched) continue;
+      entry.is_touched = false;
+      CellSet::Brick brick{static_cast<int32_t>(z), static_cast<int32_t>(y), static_cast<int32_t>(x), 0, entry.occupied, {}, {}};
+      for (size_t plane = 1; plane < 8; ++plane)
+        brick.before[plane] = static_cast<uint16_t>(brick.before[plane - 1] + count_bits(brick.occupied[plane - 1]));
+      out.bricks.push_back(brick);
+      out.codes.push_back(entry.codes);
+      if (has_heard_) out.heard.push_back(entry.heard);
+    }
+  }
+
+ private:
+  struct Entry {
+    bool is_touched = false;
+    std::array<uint64_t, 8> occupied{};
+    BrickCodes codes{}, heard{};
   };
-  for (const auto& plane : planes)
-    for (const Cell& cell : plane) ++count[place(cell)];
-  set.brick_at.assign(count.size(), -1);
-  int64_t begin = 0;
-  for (size_t at = 0; at < count.size(); ++at) {
-    if (count[at] == 0) continue;
-    set.brick_at[at] = static_cast<int32_t>(set.bricks.size());
-    CellSet::Brick brick;
-    const int64_t i = static_cast<int64_t>(at);
-    brick.z = static_cast<int32_t>(i / (set.ny * set.nx));
-    brick.y = static_cast<int32_t>(i / set.nx % set.ny);
-    brick.x = static_cast<int32_t>(i % set.nx);
-    brick.begin = begin;
-    set.bricks.push_back(brick);
-    begin += count[at];
-    count[at] = brick.begin;  // from here on: where the brick's next cell goes
+  std::vector<Entry> bricks_;
+  bool has_heard_;
+};
+
+// The bricks of eight planes.
+FoundBricks find_in_slab(const BitVolume& mask, const BitVolume* ignore, SurfaceKind kind, const CellSet& set, int64_t slab) {
+  const RowReader rows(mask);
+  const int64_t words = mask.nx / 64 + 1, planes = mask.ndim == 3 ? mask.nz + 1 : 1;
+  FoundBricks found;
+  BrickRow filled(8 * words, ignore != nullptr);
+  for (int64_t by = 0; by < set.ny; ++by) {
+    for (int64_t z = kEdge * slab; z < std::min(planes, kEdge * (slab + 1)); ++z)
+      for (int64_t y = kEdge * by; y < std::min(mask.ny + 1, kEdge * (by + 1)); ++y)
+        for (int64_t word = 0; word < words; ++word) {
+          const CellWord cells = kind == SurfaceKind::marching_cubes ? marching_cubes_word(rows, mask.ndim, z, y, word)
+                                                                     : voxel_word(rows, mask.ndim, z, y, word);
+          if (cells.active == 0) continue;
+          CellWord heard;
+          if (ignore != nullptr) {
+            const CellWord silenced = silenced_word(RowReader(*ignore), mask.ndim, kind, z, y, word);
+            for (size_t i = 0; i < 8; ++i) heard.plane[i] = cells.plane[i] & ~silenced.plane[i];
+          }
+          filled.add(cells, heard, z, y, word);
+        }
+    filled.move_to(found, slab, by);
   }
-  set.cells.resize(static_cast<size_t>(begin));
-  for (const auto& plane : planes)
-    for (const Cell& cell : plane) set.cells[static_cast<size_t>(count[place(cell)]++)] = cell;
-  if (patterns.views != nullptr) set.codes.resize(set.bricks.size());
-  for (size_t b = 0; b < set.bricks.size(); ++b) {
-    CellSet::Brick& brick = set.bricks[b];
-    for (int64_t i = brick.begin; i < set.end_of(b); ++i) {
-      const Cell& cell = set.cells[static_cast<size_t>(i)];
-      const int32_t within_plane = cell.y % kEdge * kEdge + cell.x % kEdge;
-      brick.occupied[cell.z % kEdge] |= uint64_t{1} << within_plane;
-      if (!set.codes.empty()) set.codes[b][cell.z % kEdge * 64 + within_plane] = static_cast<uint8_t>(cell.code);
-      brick.box.include(patterns.target_box[cell.code].moved(patterns.offset(cell.z, cell.y, cell.x)));
+  return found;
+}
+
+// Around whatever can be in a cell, in mm from its lattice position.
+Box box_of_any_cell(const Patterns& patterns) {
+  Box box;
+  for (const Box& each : patterns.target_box)
+    if (each.low[0] <= each.high[0]) box.include(each);
+  return box;
+}
+
+// Around whatever can be in those cells of a brick that the surface passes, in mm.
+Box box_of(const CellSet::Brick& brick, const Box& any_cell, const Patterns& patterns) {
+  uint64_t rows = 0;
+  int64_t first[3] = {kEdge, 0, 0}, last[3] = {-1, 0, 0};
+  for (int64_t plane = 0; plane < kEdge; ++plane) {
+    const uint64_t word = brick.occupied[static_cast<size_t>(plane)];
+    rows |= word;
+    if (word == 0) continue;
+    first[0] = std::min(first[0], plane);
+    last[0] = plane;
+  }
+  uint64_t columns = rows;
+  for (int fold = 32; fold >= 8; fold /= 2) columns |= columns >> fold;
+  columns &= 0xFF;
+  first[1] = lowest_bit(rows) / 8, last[1] = (63 - __builtin_clzll(rows)) / 8;
+  first[2] = lowest_bit(columns), last[2] = 63 - __builtin_clzll(columns);
+  Box box;
+  for (int corner = 0; corner < 8; ++corner) {
+    const int64_t z = kEdge * brick.z + (corner & 4 ? last : first)[0], y = kEdge * brick.y + (corner & 2 ? last : first)[1];
+    const int64_t x = kEdge * brick.x + (corner & 1 ? last : first)[2];
+    box.include(any_cell.moved(patterns.offset(z, y, x)));
+  }
+  return box;
+}
+
+// Lists the cells of a brick, and turns its raw codes into those that stand for them.
+void list_cells(const CellSet::Brick& brick, const Patterns& patterns, BrickCodes& codes, const BrickCodes* heard, Cell* out) {
+  for (int64_t plane = 0; plane < kEdge; ++plane)
+    for (uint64_t left = brick.occupied[static_cast<size_t>(plane)]; left != 0; left &= left - 1) {
+      const int bit = lowest_bit(left);
+      const auto at = static_cast<size_t>(64 * plane + bit);
+      const auto code = static_cast<uint8_t>(patterns.same_as[codes[at]]);
+      codes[at] = code;
+      *out++ = {static_cast<int32_t>(kEdge * brick.z + plane), static_cast<int32_t>(kEdge * brick.y + bit / 8),
+                static_cast<int32_t>(kEdge * brick.x + bit % 8), code,
+                heard == nullptr ? code : static_cast<uint32_t>(patterns.same_as[(*heard)[at]])};
     }
-    for (size_t plane = 1; plane < 8; ++plane)
-      brick.before[plane] = static_cast<uint16_t>(brick.before[plane - 1] + count_bits(brick.occupied[plane - 1]));
+}
+
+// Puts the bricks of all slabs into one list and says where their cells begin; returns how many cells there are.
+int64_t join(std::vector<FoundBricks>& slabs, CellSet& set, std::vector<BrickCodes>& heard) {
+  set.brick_at.assign(static_cast<size_t>(set.nz * set.ny * set.nx), -1);
+  int64_t begin = 0;
+  for (FoundBricks& slab : slabs) {
+    for (CellSet::Brick& brick : slab.bricks) {
+      set.brick_at[static_cast<size_t>((brick.z * set.ny + brick.y) * set.nx + brick.x)] = static_cast<int32_t>(set.bricks.size());
+      brick.begin = begin;
+      begin += brick.before[7] + count_bits(brick.occupied[7]);
+      set.bricks.push_back(brick);
+    }
+    set.codes.insert(set.codes.end(), slab.codes.begin(), slab.codes.end());
+    heard.insert(heard.end(), slab.heard.begin(), slab.heard.end());
+    slab = {};
   }
+  return begin;
 }
 
 }  // namespace
@@ -161,14 +260,22 @@ void sort_into_bricks(const std::vector<std::vector<Cell>>& planes, const Patter
 CellSet find_cells(const BitVolume& mask, const BitVolume* ignore, SurfaceKind kind, const Patterns& patterns,
                    int threads) {
   if (ignore != nullptr) mask.require_same_shape(*ignore);
-  const int64_t planes = mask.ndim == 3 ? mask.nz + 1 : 1;
-  std::vector<std::vector<Cell>> found(static_cast<size_t>(planes));
-  parallel_for(planes, threads, [&](int64_t z) { find_in_plane(mask, ignore, kind, patterns, z, found[static_cast<size_t>(z)]); });
   CellSet set;
-  set.nz = (planes + kEdge - 1) / kEdge;
+  set.nz = ((mask.ndim == 3 ? mask.nz + 1 : 1) + kEdge - 1) / kEdge;
   set.ny = (mask.ny + kEdge) / kEdge;
   set.nx = (mask.nx + kEdge) / kEdge;
-  sort_into_bricks(found, patterns, set);
+  std::vector<FoundBricks> slabs(static_cast<size_t>(set.nz));
+  parallel_for(set.nz, threads, [&](int64_t slab) { slabs[static_cast<size_t>(slab)] = find_in_slab(mask, ignore, kind, set, slab); });
+  std::vector<BrickCodes> heard;
+  set.cells.resize(static_cast<size_t>(join(slabs, set, heard)));
+  const Box any_cell = box_of_any_cell(patterns);
+  parallel_for(static_cast<int64_t>(set.bricks.size()), set.bricks.size() < 64 ? 1 : threads, [&](int64_t index) {
+    const auto b = static_cast<size_t>(index);
+    CellSet::Brick& brick = set.bricks[b];
+    brick.box = box_of(brick, any_cell, patterns);
+    list_cells(brick, patterns, set.codes[b], heard.empty() ? nullptr : &heard[b], set.cells.data() + brick.begin);
+  });
+  if (patterns.views == nullptr) set.codes = {};
   return set;
 }
 

@@ -310,7 +310,10 @@ template <class T>
 uint64_t word_along(const Membership<T>& wanted, const T* at, int64_t stride, int64_t count) {
   if (count == 64 && stride == 1) return wanted.of_64(at);
   if (count == 64 && stride == -1) return reverse_bits(wanted.of_64(at - 63));
-  return wanted.of(at, stride, count);
+  if (stride != 1) return wanted.of(at, stride, count);
+  T whole[64] = {};  // not beyond the end: somebody else's memory, or none
+  std::memcpy(whole, at, static_cast<size_t>(count) * sizeof(T));
+  return wanted.of_64(whole) & ((uint64_t{1} << count) - 1);
 }
 
 template <class T>
