@@ -243,7 +243,8 @@ int64_t join(std::vector<FoundBricks>& slabs, CellSet& set, std::vector<BrickCod
   int64_t begin = 0;
   for (FoundBricks& slab : slabs) {
     for (CellSet::Brick& brick : slab.bricks) {
-      set.brick_at[static_cast<size_t>((brick.z * set.ny + brick.y) * set.nx + brick.x)] = static_cast<int32_t>(set.bricks.size());
+      const auto at = static_cast<size_t>((brick.z * set.ny + brick.y) * set.nx + brick.x);
+      set.brick_at[at] = static_cast<int32_t>(set.bricks.size());
       brick.begin = begin;
       begin += brick.before[7] + count_bits(brick.occupied[7]);
       set.bricks.push_back(brick);
@@ -265,7 +266,9 @@ CellSet find_cells(const BitVolume& mask, const BitVolume* ignore, SurfaceKind k
   set.ny = (mask.ny + kEdge) / kEdge;
   set.nx = (mask.nx + kEdge) / kEdge;
   std::vector<FoundBricks> slabs(static_cast<size_t>(set.nz));
-  parallel_for(set.nz, threads, [&](int64_t slab) { slabs[static_cast<size_t>(slab)] = find_in_slab(mask, ignore, kind, set, slab); });
+  parallel_for(set.nz, threads, [&](int64_t slab) {
+    slabs[static_cast<size_t>(slab)] = find_in_slab(mask, ignore, kind, set, slab);
+  });
   std::vector<BrickCodes> heard;
   set.cells.resize(static_cast<size_t>(join(slabs, set, heard)));
   const Box any_cell = box_of_any_cell(patterns);

@@ -14,7 +14,8 @@
 namespace segauge {
 
 // Squared distances from the samples of one cell code to the pieces of another, at a small offset between the cells.
-// Mirrored combinations share an entry, which keeps the table in the processor's cache. What it answers does not depend on what was asked before.
+// Mirrored combinations share an entry, which keeps the table in the processor's cache. What it answers does not depend on
+// what was asked before.
 class KnownDistances {
  public:
   static constexpr int64_t kReach = 3;  // cells; further away there are too many combinations to meet one again
@@ -44,7 +45,8 @@ class KnownDistances {
       : patterns_(patterns), views_(*patterns.views), codes_(patterns.same_as.size()),
         kinds_(static_cast<uint32_t>(views_.kinds)),
         memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {
-    for (size_t axis = 0; axis < 3; ++axis) range_mm_ = std::min(range_mm_, (kReach + 1) / patterns.reach()[axis]);
+    // one step more than those around which no distances are known: not of an axis that a 2-D image does not have
+    for (const double mm : patterns.wide_clearance) range_mm_ = std::min(range_mm_, mm * (kReach + 1) / kReach);
     per_quantum_ = kFarthest / (kSquaredRange * range_mm_ * range_mm_);
     for (size_t offset = 0; offset < tables_.size(); ++offset) {
       const LatticeViews::NearOffset& place = views_.near_offset[offset];

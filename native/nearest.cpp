@@ -183,7 +183,8 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
       for (size_t cell = first; cell < last; ++cell) {
         double best[KnownDistances::kMostSamples];
         search.nearest(from.cells[cell], best);
-        write_samples(best, patterns.area.data() + patterns.sample_start[from.cells[cell].sample_code], start[cell], start[cell + 1], end, out);
+        const double* area = patterns.area.data() + patterns.sample_start[from.cells[cell].sample_code];
+        write_samples(best, area, start[cell], start[cell + 1], end, out);
       }
     });
   });

@@ -102,7 +102,8 @@ void lay_side_by_side(Patterns& out) {
   out.group_start.reserve(codes + 1);
   for (size_t code = 0; code < codes; ++code) {
     const auto samples = static_cast<size_t>(out.sample_start[code + 1] - out.sample_start[code]);
-    if (samples > std::min(RoughPoints::kMost, KnownDistances::kMostSamples)) throw std::logic_error("more samples in a cell than bounds are made for");
+    if (samples > std::min(RoughPoints::kMost, KnownDistances::kMostSamples))
+      throw std::logic_error("more samples in a cell than the search is made for");
     out.group_start.push_back(out.group_start.back() + static_cast<int64_t>(SampleGroup::count_for(samples)));
   }
   out.group.resize(static_cast<size_t>(out.group_start.back()));
