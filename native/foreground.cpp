@@ -1,50 +1,61 @@
 #include "foreground.hpp"
 
-#include <cstring>
-
 #include "parallel.hpp"
+#include "runs.hpp"
 
 namespace segauge {
 namespace {
 
-// First place from the left that is not 0, or the length. Looks at 32 bytes at a time.
+// What one plane across the axis that is walked slowest has: rows of `length` items.
 template <class T>
-int64_t first_set(const T* row, int64_t length) {
-  constexpr int64_t kItems = 32 / sizeof(T);
-  int64_t x = 0;
-  uint64_t w[4];
-  for (; x + kItems <= length; x += kItems) {
-    std::memcpy(w, row + x, 32);
-    if ((w[0] | w[1] | w[2] | w[3]) != 0) break;
+class PlaneBox {
+ public:
+  PlaneBox(const LabelView& labels, const std::array<int, 3>& order, int64_t i, IndexBox& box)
+      : a_(static_cast<size_t>(order[0])), b_(static_cast<size_t>(order[1])), c_(static_cast<size_t>(order[2])), i_(i),
+        rows_(labels.shape[b_]), length_(labels.shape[c_]), row_step_(labels.stride[b_]), step_(labels.stride[c_]),
+        plane_(static_cast<const T*>(labels.data) + i * labels.stride[a_]), box_(box) {}
+
+  void include() {
+    if (step_ == 1 && row_step_ == length_) return include_whole();
+    for (int64_t j = 0; j < rows_; ++j) {
+      const int64_t first = step_ == 1 ? run_end<T>(row(j), 0, length_, 0) : first_set_strided(row(j));
+      if (first < length_) include_row(j, first);
+    }
   }
-  while (x < length && row[x] == 0) ++x;
-  return x;
-}
 
-template <class T>
-int64_t first_set_strided(const T* row, int64_t stride, int64_t length) {
-  int64_t x = 0;
-  while (x < length && row[x * stride] == 0) ++x;
-  return x;
-}
+ private:
+  const T* row(int64_t j) const { return plane_ + j * row_step_; }
 
-// One plane across the axis that is walked slowest.
-template <class T>
-void include_plane(const LabelView& labels, const std::array<int, 3>& order, int64_t i, IndexBox& box) {
-  const auto a = static_cast<size_t>(order[0]), b = static_cast<size_t>(order[1]), c = static_cast<size_t>(order[2]);
-  const int64_t length = labels.shape[c], step = labels.stride[c];
-  for (int64_t j = 0; j < labels.shape[b]; ++j) {
-    const T* row = static_cast<const T*>(labels.data) + i * labels.stride[a] + j * labels.stride[b];
-    const int64_t first = step == 1 ? first_set(row, length) : first_set_strided(row, step, length);
-    if (first == length) continue;
-    int64_t end = length;
-    while (end > box.stop[c] && row[(end - 1) * step] == 0) --end;
+  // Rows that follow each other in memory: from each that has something to the next.
+  void include_whole() {
+    for (int64_t at = 0, end = rows_ * length_; (at = run_end<T>(plane_, at, end, 0)) < end;) {
+      const int64_t j = at / length_;
+      include_row(j, at - j * length_);
+      at = (j + 1) * length_;
+    }
+  }
+
+  int64_t first_set_strided(const T* row) const {
+    int64_t x = 0;
+    while (x < length_ && row[x * step_] == 0) ++x;
+    return x;
+  }
+
+  void include_row(int64_t j, int64_t first) {
+    int64_t end = length_;
+    if (step_ == 1) end = run_begin<T>(row(j), std::min(box_.stop[c_], length_), length_, 0);
+    while (step_ != 1 && end > box_.stop[c_] && row(j)[(end - 1) * step_] == 0) --end;
     IndexBox found;
-    found.start[a] = i, found.start[b] = j, found.start[c] = first;
-    found.stop[a] = i + 1, found.stop[b] = j + 1, found.stop[c] = end;
-    box.include(found);
+    found.start[a_] = i_, found.start[b_] = j, found.start[c_] = first;
+    found.stop[a_] = i_ + 1, found.stop[b_] = j + 1, found.stop[c_] = end;
+    box_.include(found);
   }
-}
+
+  const size_t a_, b_, c_;
+  const int64_t i_, rows_, length_, row_step_, step_;
+  const T* plane_;
+  IndexBox& box_;
+};
 
 template <class T>
 IndexBox box_of(const LabelView& labels, int threads) {
@@ -54,7 +65,7 @@ IndexBox box_of(const LabelView& labels, int threads) {
   std::vector<IndexBox> parts(static_cast<size_t>(slabs));
   parallel_for(slabs, threads, [&](int64_t slab) {
     for (int64_t i = length * slab / slabs; i < length * (slab + 1) / slabs; ++i)
-      include_plane<T>(labels, order, i, parts[static_cast<size_t>(slab)]);
+      PlaneBox<T>(labels, order, i, parts[static_cast<size_t>(slab)]).include();
   });
   IndexBox box;
   for (const IndexBox& part : parts) box.include(part);

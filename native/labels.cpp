@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "parallel.hpp"
+#include "runs.hpp"
 
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -21,29 +22,6 @@ constexpr size_t kMostPairs = size_t{1} << 22;
 template <class T>
 int64_t label_value(T raw, bool is_signed) {
   return is_signed ? static_cast<int64_t>(static_cast<std::make_signed_t<T>>(raw)) : static_cast<int64_t>(raw);
-}
-
-template <class T>
-uint64_t broadcast(T value) {
-  if constexpr (sizeof(T) == 1) return 0x0101010101010101ull * value;
-  if constexpr (sizeof(T) == 2) return 0x0001000100010001ull * value;
-  if constexpr (sizeof(T) == 4) return 0x0000000100000001ull * value;
-  return value;
-}
-
-// First position at or after `from` where the row no longer holds `value`. Looks at 32 bytes at a time.
-template <class T>
-int64_t run_end(const T* row, int64_t from, int64_t end, T value) {
-  constexpr int64_t kItems = 8 / sizeof(T);
-  const uint64_t pattern = broadcast(value);
-  int64_t x = from;
-  uint64_t w[4];
-  for (; x + 4 * kItems <= end; x += 4 * kItems) {
-    std::memcpy(w, row + x, 32);
-    if (((w[0] ^ pattern) | (w[1] ^ pattern) | (w[2] ^ pattern) | (w[3] ^ pattern)) != 0) break;
-  }
-  while (x < end && row[x] == value) ++x;
-  return x;
 }
 
 template <class T>
