@@ -5,9 +5,17 @@ import itertools
 import numpy as np
 import pytest
 
-from segauge.errors import InvalidInput, ShapeMismatch
+from segauge.errors import InvalidInput, ShapeMismatch, UnknownMetric
 from segauge.scores import ScoreTable, Status
-from segauge.stats import MissingPolicy, compare, paired_significance, score_matrix
+from segauge.stats import (
+    MissingPolicy,
+    compare,
+    paired_significance,
+    plan_pairs,
+    rank,
+    ranking_stability,
+    score_matrix,
+)
 from segauge.stats.multiplicity import bonferroni, holm, step_down
 from segauge.stats.paired_tests import one_sided_wilcoxon, sign_flip, wilcoxon
 from segauge.stats.resampling import stream
@@ -240,3 +248,88 @@ def test_errors_say_what_to_do(arguments, words):
 def test_one_model_cannot_be_compared():
     with pytest.raises(InvalidInput, match="two models"):
         compare({"A": EASY})
+
+
+def _one_column(values, metric):
+    states = np.empty((len(values), 1), dtype=object)
+    states.fill(Status.PRESENT)
+    ids = tuple(f"{i:02d}" for i in range(len(values)))
+    return ScoreTable(ids, ("liver",), (metric,), np.array(values, dtype=float).reshape(-1, 1, 1), states)
+
+
+class TestDirection:
+    """Which way is better is the metric's, wherever its name is known."""
+
+    near, far = np.linspace(1, 3, 20), np.linspace(2, 5, 20)
+
+    def test_tables_of_distances_without_a_named_metric(self):
+        tables = {"near": _one_column(self.near, "hd95"), "far": _one_column(self.far, "hd95")}
+        assert compare(tables).pairs[0].favored == "near"
+        assert rank(tables).models[0].name == "near"
+        assert plan_pairs(tables)[0].a == "near"
+
+    def test_plain_values_with_a_named_metric(self):
+        plain = {"near": self.near, "far": self.far}
+        assert compare(plain, metric="hd95").pairs[0].favored == "near"
+        assert ranking_stability(plain, metric="hd95").stats[0].name == "near"
+        assert ranking_stability(plain).stats[0].name == "far"
+        assert ranking_stability(plain, higher_is_better=False).stats[0].name == "near"
+
+    def test_a_metric_that_nobody_knows_has_to_be_told(self):
+        tables = {"near": _one_column(self.near, "blob"), "far": _one_column(self.far, "blob")}
+        with pytest.raises(UnknownMetric, match="higher_is_better"):
+            rank(tables)
+        assert rank(tables, higher_is_better=False).models[0].name == "near"
+        assert rank(tables, higher_is_better=True, metric="blob").models[0].name == "far"
+
+    def test_a_direction_against_the_metric_is_refused(self):
+        tables = {"near": _one_column(self.near, "hd95"), "far": _one_column(self.far, "hd95")}
+        with pytest.raises(InvalidInput, match="lower hd95 is better"):
+            rank(tables, higher_is_better=True)
+        with pytest.raises(InvalidInput, match="the opposite"):
+            rank(score_matrix(tables), higher_is_better=True)
+
+    def test_bounds_that_are_told_stand_in_for_those_of_the_metric(self):
+        percent = {"a": 90 + self.near, "b": 90 + self.far}
+        assert rank(percent, metric="dice", bounds=(0.0, 100.0))["b"].score.ci_high < 100.0
+
+
+class TestSignsOnly:
+    """Two models of which a case only says who is ahead are told apart by the exact sign test."""
+
+    @pytest.mark.parametrize(("wins", "losses", "ties"), [(17, 1, 0), (14, 4, 0), (9, 1, 10), (10, 0, 0), (6, 6, 3)])
+    @pytest.mark.parametrize("step", [1.0, 0.1])
+    def test_the_p_value_is_that_of_the_binomial_test(self, wins, losses, ties, step):
+        a = 0.3 + step * np.array([1.0] * wins + [0.0] * losses + [0.5] * ties)
+        b = 0.3 + step * np.array([0.0] * wins + [1.0] * losses + [0.5] * ties)
+        expected = scipy_stats.binomtest(wins, wins + losses).pvalue
+        for method in ("max-t", "bootstrap-t"):
+            pair = compare({"a": a, "b": b}, method=method).pairs[0]
+            assert pair.p_value == pytest.approx(expected, rel=1e-9)
+            assert (pair.favored == "a") == (expected < 0.05)
+            # The interval excludes 0 just where the test does, and holds the mean.
+            assert (pair.ci_low > 0) == (expected < 0.05)
+            assert pair.ci_low <= pair.delta <= pair.ci_high + 1e-12
+        ranking = rank({"a": a, "b": b})
+        assert ranking["b"].place == (2 if expected < 0.05 else 1)
+
+    def test_without_ties_the_limits_are_those_of_clopper_and_pearson(self):
+        a = np.array([1.0] * 17 + [0.0])
+        pair = compare({"a": a, "b": 1.0 - a}).pairs[0]
+        of_wins = scipy_stats.binomtest(17, 18).proportion_ci()
+        fewest = scipy_stats.binomtest(18, 18).proportion_ci().low
+        assert pair.ci_low == pytest.approx(fewest * (2 * of_wins.low - 1), rel=1e-6)
+        assert pair.ci_high == pytest.approx(2 * of_wins.high - 1, rel=1e-6)
+
+    def test_distances_with_failures_are_ranks(self):
+        a, b = np.full(18, 3.0), np.linspace(4, 9, 18)
+        a[0], b[3] = np.inf, np.inf
+        pair = compare({"a": a, "b": b}, higher_is_better=False).pairs[0]
+        assert pair.p_value == pytest.approx(scipy_stats.binomtest(17, 18).pvalue, rel=1e-9)
+        assert pair.favored == "a"
+
+    def test_cases_of_one_patient_are_not_independent(self):
+        a = np.array([1.0] * 17 + [0.0])
+        ids = [f"{i + 1:02d}" for i in range(18)]
+        pair = compare({"a": a, "b": 1.0 - a}, cluster={case: case[0] for case in ids}).pairs[0]
+        assert pair.p_value > 0.05

@@ -23,6 +23,7 @@ from segauge.stats import (
     paired_power,
     plan_pairs,
 )
+from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 
 def add_parser(subparsers: Any) -> None:
@@ -91,6 +92,9 @@ def _from_scores(args: argparse.Namespace) -> int:
             rows.append(list(cells))
         title = f"{one_line(structure)} {one_line(metric)}: neighbours in the order of the means"
         print_table(out, title, rows, right=head[1:])
+        ranked = [RANKED_WITHIN_CASES] if matrix.has_failures_without_value else []
+        for note in (*ranked, *matrix.notes_on_pairs):
+            out.print(f"note: {note}", markup=False)
     return 0
 
 

@@ -16,7 +16,7 @@ from segauge.report.illustrations import scale_of_info
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
 from segauge.stats import PairResult, Ranking, ScoreMatrix, average_matrix, rank, rank_frequencies, score_matrix
-from segauge.stats.matrix import RANKED_WITHIN_CASES
+from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
 from segauge.stats.noise_floors import floor_of_difference, noise_floor_of
 
 #: Metrics that are ranked beside the first one.
@@ -310,7 +310,11 @@ class ModelComparison:
             )
         lines.append(ranking.rule)
         lines += [self.family] if self.family else []
-        lines += [note for note in ranking.notes if note == RANKED_WITHIN_CASES or note.startswith("a case")]
+        lines += [
+            note
+            for note in ranking.notes
+            if note == RANKED_WITHIN_CASES or note.startswith("a case") or NOTHING_TO_FIND in note
+        ]
         share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
         deciding = ranking.deciding_cases
         names = ", ".join(deciding[:4]) + (" and others" if len(deciding) > 4 else "")

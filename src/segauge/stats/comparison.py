@@ -16,12 +16,12 @@ from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import finite
 from segauge.stats.intervals import METHODS, Request
-from segauge.stats.matrix import ScoreMatrix, score_matrix
-from segauge.stats.multiplicity import CORRECTIONS, step_down
+from segauge.stats.matrix import ScoreMatrix, score_matrix, selected_metric
+from segauge.stats.multiplicity import CORRECTIONS
 from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, wilcoxon
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.resampling import Floats, require_level, require_resamples, stream
-from segauge.stats.scales import Scale
+from segauge.stats.scales import told_scale
 
 #: Below this many cases an interval is printed, but no verdict: no method measured holds its level there.
 FEWEST_FOR_VERDICT = 10
@@ -37,8 +37,9 @@ class PairResult:
 
     Attributes:
         a, b: the models.
-        n: cases that both have a score for.
-        delta: mean of a - b, in the metric's unit.
+        n: cases that both have a score for, and those where there is nothing to find and only one of them found nothing
+            (see `ScoreMatrix.differences`).
+        delta: mean of a - b over these cases, in the metric's unit.
         ci_low, ci_high: its interval, simultaneous over all pairs where the method is; None below 2 cases.
         p_value: adjusted for all pairs; None where the method has none or there are too few cases.
         effect_size: delta over the standard deviation of the differences; None where that is 0.
@@ -150,7 +151,7 @@ def compare(
     correction: str | None = None,
     level: float = 0.95,
     margin: float | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     bounds: tuple[float, float] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -163,14 +164,17 @@ def compare(
             `ScoreMatrix`. Cases are paired by id.
         method: "max-t": symmetric bootstrap-t intervals and p-values that hold for all pairs together (regularised
             step-down maximum); with two models the plain symmetric bootstrap-t. "bootstrap-t": the same, pair by
-            pair. "percentile": percentile intervals. "t", "wilcoxon", "sign-flip": those tests.
+            pair. Both take the exact sign test for two models of which a case only says who is ahead (all differences
+            that are not 0 have one absolute value). "percentile": percentile intervals. "t", "wilcoxon", "sign-flip":
+            those tests.
         correction: over the pairs: "holm", "bonferroni" or "none". "max-t" has its own, "step-down"; the others take
             Holm unless told otherwise.
         level: confidence level; a verdict needs p < 1 - level.
         margin: differences within -margin to margin do not matter in practice: a pair whose interval lies within is
             "equivalent".
-        higher_is_better: which way is better, where scores are plain values.
-        bounds: ends of the scale, where scores are plain values.
+        higher_is_better: which way is better, where no metric says it; plain values without a metric are taken as
+            higher is better.
+        bounds: ends of the scale, where they are not those of the metric.
         n_resamples: of the resampling methods.
         seed: of the resampling methods.
         **selection: `structure`, `metric`, `scale`, `policy`, `cases`, `cluster`, as in `score_matrix`.
@@ -205,20 +209,26 @@ def compared(
     tested = _tested(pairs, method, chosen, level, n_resamples, seed)
     results = tuple(_pair_result(matrix, pairs, tested, k, level, margin) for k in range(pairs.first.size))
     return Comparison(
-        results, matrix.models, method, chosen, level, margin, n_resamples, seed, matrix.title, matrix.notes
-    )
+        results, matrix.models, method, chosen, level, margin, n_resamples, seed, matrix.title,
+        (*matrix.notes, *matrix.notes_on_pairs),
+    )  # fmt: skip
 
 
 def comparable(
     scores: Mapping[str, Any] | ScoreMatrix,
-    higher_is_better: bool,
+    higher_is_better: bool | None,
     bounds: tuple[float, float] | None,
     selection: Mapping[str, Any],
 ) -> ScoreMatrix:
     """Return the matrix of scores that have a mean: with failures that have no value, the ranks within each case."""
-    if isinstance(scores, Mapping) and selection.get("metric") is None and selection.get("scale") is None:
-        selection = {**selection, "scale": Scale(higher_is_better, bounds or (-np.inf, np.inf))}
+    if isinstance(scores, Mapping) and selection.get("scale") is None:
+        metric = selected_metric(scores, selection.get("metric"))
+        selection = {**selection, "scale": told_scale(metric, higher_is_better, bounds)}
     matrix = score_matrix(scores, **selection).scored_cases()
+    if higher_is_better is not None and higher_is_better != matrix.scale.higher_is_better:
+        raise InvalidInput(
+            f"higher_is_better={higher_is_better}, but the scale of these scores says the opposite; leave it out."
+        )
     if len(matrix.models) < 2:
         raise InvalidInput(f"A comparison needs two models or more, got {len(matrix.models)}.")
     empty = [name for name, column in zip(matrix.models, matrix.values.T, strict=True) if np.isnan(column).all()]
@@ -254,17 +264,16 @@ class _Tested:
 
 
 def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n_resamples: int, seed: int) -> _Tested:
-    means, direction = pairs.facts.means, np.sign(pairs.facts.means)
+    direction = np.sign(pairs.facts.means)
     if method == "max-t":
         half = half_widths(np.quantile(pairs.resampled.max(axis=1), level, method="higher"), pairs.errors)
-        return _Tested(means - half, means + half, step_down(pairs.statistics, pairs.resampled), direction)
+        return _Tested(*_limits(pairs, half, level), pairs.joint_p_values(), direction)
     adjust = CORRECTIONS[correction]
     # An interval has no step-down: with Holm or Bonferroni it is widened for the number of pairs.
     each = level if correction == "none" else 1.0 - (1.0 - level) / pairs.first.size
     if method == "bootstrap-t":
-        p = (1.0 + (pairs.resampled >= pairs.statistics).sum(axis=0)) / (len(pairs.resampled) + 1.0)
         half = half_widths(np.quantile(pairs.resampled, each, axis=0, method="higher"), pairs.errors)
-        return _Tested(means - half, means + half, adjust(p), direction)
+        return _Tested(*_limits(pairs, half, each), adjust(pairs.single_p_values()), direction)
     request = Request(each, (-np.inf, np.inf), n_resamples, stream(seed, "cases"))
     low, high = METHODS["percentile" if method == "percentile" else "t"].function(pairs.sample(), request)
     if method == "percentile":
@@ -277,6 +286,13 @@ def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n
     flipped = method == "sign-flip"
     p = sign_flip(pairs.differences(), n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample())
     return _Tested(low, high, adjust(p), direction)
+
+
+def _limits(pairs: PairStatistics, half: Floats, level: float) -> tuple[Floats, Floats]:
+    """Return mean -+ half width, and where a pair is told apart by the sign test the limits that go with it."""
+    low, high = pairs.sign_limits(level)
+    means, signs = pairs.facts.means, pairs.by_sign_test
+    return np.where(signs, low, means - half), np.where(signs, high, means + half)
 
 
 def _pair_result(

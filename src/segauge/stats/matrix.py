@@ -15,12 +15,15 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
+from segauge.stats.absences import found_nothing
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, scale_of
 
 #: Note of a matrix whose scores are ranks.
 RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
+#: In every note on cases where one model found something although there is nothing.
+NOTHING_TO_FIND = "there is nothing to find"
 
 #: Rows that are ranked at once.
 _ROWS_AT_ONCE = 256
@@ -41,6 +44,8 @@ class ScoreMatrix:
         failures: (cases, models), True where the model failed; without it, what has no value or the scale's worst.
         title: what was scored: "liver dice".
         notes: rules that made these values, for the result to print.
+        absent: (cases, models), True where a model found nothing and there is nothing to find, which has no score; None
+            where that is not known of any.
         linearised: True if a value is what a case adds to an average of task means: their mean and its error are those
             of the average, but no single value is a score, so none can be said to be better than another.
 
@@ -56,6 +61,7 @@ class ScoreMatrix:
     title: str = ""
     notes: tuple[str, ...] = ()
     linearised: bool = False
+    absent: npt.NDArray[np.bool_] | None = None
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -105,15 +111,67 @@ class ScoreMatrix:
             values=self.values[positions],
             clusters=None if self.clusters is None else tuple(self.clusters[i] for i in positions),
             failures=None if self.failures is None else self.failures[positions],
+            absent=None if self.absent is None else self.absent[positions],
         )
+
+    def differences(self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
+        """Return (cases, pairs): what the first model of each pair has more than the second; NaN is left out.
+
+        Where there is nothing to find, a model that finds nothing has no score, and one that finds something failed.
+        The former then counts with the scale's best value: left out, false findings would cost nothing. Two that find
+        nothing are left out.
+        """
+        differences = np.asarray(self.values[:, first] - self.values[:, second])
+        if self.absent is None:
+            return differences
+        if math.isfinite(self.scale.best):
+            for sign, one, other in ((1.0, first, second), (-1.0, second, first)):
+                ahead = (self.absent & np.isnan(self.values))[:, one] & self._scored_failures[:, other]
+                differences[ahead] = sign * (self.scale.best - self.values[:, other][ahead])
+        differences[self.absent[:, first] & self.absent[:, second]] = np.nan
+        return differences
+
+    @property
+    def _scored_failures(self) -> npt.NDArray[np.bool_]:
+        return self.failed & ~np.isnan(self.values)
+
+    @property
+    def false_findings(self) -> npt.NDArray[np.bool_]:
+        """(cases,): True where one model rightly found nothing and another one did not."""
+        if self.absent is None:
+            return np.zeros(len(self.cases), dtype=bool)
+        return np.asarray(self.absent.any(axis=1) & self._scored_failures.any(axis=1))
+
+    @property
+    def notes_on_pairs(self) -> tuple[str, ...]:
+        """What has to be said about comparisons of two models on these cases, beside the notes."""
+        if self.has_failures_without_value:
+            return self.as_ranks().notes_on_pairs
+        count = int(self.false_findings.sum())
+        if not count:
+            return ()
+        if RANKED_WITHIN_CASES in self.notes:
+            how = "a model that finds nothing there ranks before one that does"
+        elif not math.isfinite(self.scale.best):
+            how = "left out of comparisons, because the scale has no best value for the model that finds nothing"
+        else:
+            against = "" if self.scale.is_bounded else ", the other with what a failure counts"
+            how = (
+                "compared with one that does, a model that finds nothing there counts with "
+                f"{self.scale.best:g}{against}; no model's own mean changes"
+            )
+        cases = "1 case" if count == 1 else f"{count} cases"
+        return (f"{cases} where {NOTHING_TO_FIND}: {how}",)
 
     def as_ranks(self) -> ScoreMatrix:
         """Return each case's ranks among the models (1 is best, ties share the mean rank); failures rank last.
 
-        Only of the cases where every model has a score or a failure: a rank among fewer models is another thing.
+        Only of the cases where every model has a score or a failure: a rank among fewer models is another thing. Where
+        a model found something although there is nothing, those that found nothing are first.
         """
-        kept = self.complete_cases()
-        ranks = average_ranks(np.where(np.isinf(kept.values), -np.inf, kept.better))
+        kept = self.select(self.is_rankable)
+        better = np.where(np.isinf(kept.values), -np.inf, kept.better)
+        ranks = average_ranks(better if kept.absent is None else np.where(kept.absent, np.inf, better))
         return replace(
             kept,
             values=ranks,
@@ -121,6 +179,14 @@ class ScoreMatrix:
             scale=Scale(False, (1.0, float(len(self.models)))),
             notes=(*self.notes, RANKED_WITHIN_CASES),
         )
+
+    @property
+    def is_rankable(self) -> npt.NDArray[np.bool_]:
+        """(cases,): True where every model has a score or a failure, or rightly found nothing where another did not."""
+        known = ~np.isnan(self.values)
+        if self.absent is not None:
+            known |= self.absent & self.false_findings[:, None]
+        return np.asarray(known.all(axis=1))
 
     def cluster_numbers(self) -> npt.NDArray[np.intp] | None:
         """Return the number of each case's cluster, counted from 0, or None."""
@@ -180,6 +246,7 @@ def score_matrix(
     if not scores:
         raise InvalidInput("Expected the scores of at least one model, got none.")
     tables = {str(name): _as_table(given, metric) for name, given in scores.items()}
+    told = {str(name) for name, given in scores.items() if isinstance(given, ScoreTable)}
     structure = _only(structure, [t.structures for t in tables.values()], "structure")
     metric = _only(metric, [t.metrics for t in tables.values()], "metric")
     scale = scale or scale_of(metric)
@@ -190,16 +257,18 @@ def score_matrix(
         name: resolve_column(*_on(table, ids, structure, metric, lacking), ids, scale, policy)
         for name, table in tables.items()
     }
+    values = np.column_stack([column.values for column in columns.values()])
     return ScoreMatrix(
         ids,
         tuple(tables),
-        np.column_stack([column.values for column in columns.values()]),
+        values,
         scale,
         columns,
         None if cluster is None else tuple(cluster.get(case, case) for case in ids),
         np.column_stack([_failures(column, scale) for column in columns.values()]),
         f"{structure} {metric}".strip(),
         (str(policy.for_scale(scale)), note) if note else (str(policy.for_scale(scale)),),
+        absent=found_nothing(tables, told, structure, metric, scale, ids, values),
     )
 
 
@@ -225,6 +294,11 @@ def _as_table(given: Any, metric: str | None) -> ScoreTable:
 
 def _state(value: float) -> Status:
     return Status.FAILED if math.isinf(value) else Status.ABSENT if math.isnan(value) else Status.PRESENT
+
+
+def selected_metric(scores: Mapping[str, Any], metric: str | None) -> str:
+    """Return the metric that scores are of: the named one, or the only one of the tables; "" of plain values."""
+    return _only(metric, [_as_table(given, metric).metrics for given in scores.values()], "metric") if scores else ""
 
 
 def _only(name: str | None, choices: Sequence[tuple[str, ...]], what: str) -> str:

@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.multiplicity import step_down
+from segauge.stats.paired_tests import share_limits, sign_test
 from segauge.stats.resampling import Draws, Floats, Sample, stream
 from segauge.stats.scales import Scale
 
@@ -27,6 +29,9 @@ class PairFacts:
         errors: standard error of the mean, between units.
         deviations: standard deviation of the differences; 0 below two cases.
         wins: share of cases where the first is better, ties counting half; a half without a case.
+        positive, negative: cases with a difference above and below 0.
+        step: the absolute value of every difference that is not 0, where they have only one (ranks of two models, found
+            or not), and cases are independent: a case then only says who is ahead. NaN otherwise.
 
     """
 
@@ -36,6 +41,14 @@ class PairFacts:
     errors: Floats
     deviations: Floats
     wins: Floats
+    positive: Floats
+    negative: Floats
+    step: Floats
+
+    @property
+    def is_sign_only(self) -> npt.NDArray[np.bool_]:
+        """Where a case only says who is ahead."""
+        return ~np.isnan(self.step)
 
     @classmethod
     def of(cls, differences: Floats, clusters: npt.NDArray[np.intp] | None, scale: Scale) -> PairFacts:
@@ -54,12 +67,24 @@ class PairFacts:
             sample.standard_errors,
             _deviations(rows, present),
             np.where(sizes > 0, wins, 0.5),
+            *_signs(rows, sizes == sample.units),
         )
 
     @classmethod
     def together(cls, parts: Sequence[PairFacts]) -> PairFacts:
         """Return the facts of several blocks of pairs as one."""
         return cls(*(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(cls)))
+
+
+def _signs(rows: Floats, independent: npt.NDArray[np.bool_]) -> tuple[Floats, Floats, Floats]:
+    """Return how many differences of each pair are above and below 0, and their absolute value if it is only one."""
+    sizes = np.where(np.isfinite(rows), np.abs(rows), 0.0)
+    step = sizes.max(axis=1, initial=0.0)
+    # 0.9 - 0.8 and 0.8 - 0.7 are one value but for rounding.
+    differs = sizes > 1e-9 * step[:, None]
+    single = (~differs | (sizes >= (1.0 - 1e-9) * step[:, None])).all(axis=1) & (step > 0) & independent
+    positive, negative = ((differs & (sign * rows > 0)).sum(axis=1).astype(np.float64) for sign in (1.0, -1.0))
+    return positive, negative, np.where(single, step, np.nan)
 
 
 def _deviations(rows: Floats, present: npt.NDArray[np.bool_]) -> Floats:
@@ -99,11 +124,45 @@ class PairStatistics:
 
     def differences(self) -> Floats:
         """Return (cases, pairs): what the first model of each pair has more than the second; large for many models."""
-        return np.asarray(self.matrix.values[:, self.first] - self.matrix.values[:, self.second])
+        return self.matrix.differences(self.first, self.second)
 
     def sample(self) -> Sample:
         """Return the sample of all differences."""
         return Sample.of(self.differences(), self.matrix.cluster_numbers())
+
+    def single_p_values(self) -> Floats:
+        """Return the p-value of each pair by itself: the symmetric bootstrap-t, or the sign test.
+
+        Where a case only says who is ahead, the bootstrap-t breaks down: a resample without the few cases on the other
+        side has no spread at all. The sign test is exact there.
+        """
+        p = (1.0 + (self.resampled >= self.statistics).sum(axis=0)) / (len(self.resampled) + 1.0)
+        return np.where(self.by_sign_test, sign_test(self.facts.positive, self.facts.negative), p)
+
+    def joint_p_values(self, chosen: npt.NDArray[np.intp] | None = None) -> Floats:
+        """Return p-values that hold for the chosen pairs (all if None) together: the step-down maximum."""
+        if len(self.matrix.models) == 2:
+            return self.single_p_values()[slice(None) if chosen is None else chosen]
+        if chosen is None:
+            return step_down(self.statistics, self.resampled)
+        return step_down(self.statistics[chosen], self.resampled[:, chosen])
+
+    @property
+    def by_sign_test(self) -> npt.NDArray[np.bool_]:
+        """Which pairs are told apart by the sign test: not where other pairs' spread stands in for their own."""
+        return self.facts.is_sign_only & (self.regularisation == 0.0)
+
+    def sign_limits(self, level: float) -> tuple[Floats, Floats]:
+        """Return the limits of the mean difference of each pair that go with the sign test; NaN for the others.
+
+        Exact limits (Clopper & Pearson 1934) of the share of cases that are no tie, times those of the share of them
+        where the first is ahead: they exclude 0 where the sign test does.
+        """
+        facts = self.facts
+        decided = facts.positive + facts.negative
+        fewest, most = share_limits(decided, facts.n, level)
+        low, high = (2.0 * limit - 1.0 for limit in share_limits(facts.positive, decided, level))
+        return facts.step * low * np.where(low > 0, fewest, most), facts.step * high * np.where(high > 0, most, fewest)
 
 
 def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regularised: bool = True) -> PairStatistics:
@@ -124,7 +183,7 @@ def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regular
     shifts, errors = (np.empty((n_resamples, first.size), order="F") for _ in range(2))
     for start in range(0, first.size, PAIRS_AT_ONCE):
         block = slice(start, start + PAIRS_AT_ONCE)
-        differences = matrix.values[:, first[block]] - matrix.values[:, second[block]]
+        differences = matrix.differences(first[block], second[block])
         facts.append(PairFacts.of(differences, clusters, matrix.scale))
         if n_resamples:
             sample = Sample.of(np.ascontiguousarray(differences), clusters)

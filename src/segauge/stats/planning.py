@@ -14,11 +14,13 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.stats.comparison import comparable
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.resampling import require_level
+from segauge.stats.resampling import Floats, Sample, require_level
+from segauge.stats.schemes import by_mean
 
 #: More cases than anybody has: beyond it the answer is "not with any test set".
 MOST_CASES = 10_000_000
@@ -129,9 +131,10 @@ class PairPlan:
 
     Attributes:
         a, b: the models.
-        n: cases at hand.
+        n: cases at hand, as in `PairResult`.
         difference: mean of a - b that was seen.
-        sd: standard deviation of the per-case differences.
+        sd: standard deviation of the per-case differences. Where a patient has several cases, plans take what their
+            dependence makes of it.
         power: of these n cases, were the seen difference the true one.
         detectable: smallest difference that n cases find with the wanted power.
         cases_needed: for the wanted difference (the seen one if none was given); None if no realistic number is.
@@ -160,7 +163,7 @@ def plan_pairs(
     power: float = 0.8,
     level: float = 0.95,
     neighbours_only: bool = True,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     **selection: Any,
 ) -> tuple[PairPlan, ...]:
     """Plan a test set from the scores of models on a pilot: per pair what it could show, and what it would take.
@@ -171,12 +174,13 @@ def plan_pairs(
         power: wanted.
         level: of the test.
         neighbours_only: only pairs next to each other in the order of the means, best first.
-        higher_is_better: which way is better, where scores are plain values.
-        **selection: `structure`, `metric`, `scale`, `policy`, `cases`, as in `score_matrix`.
+        higher_is_better: which way is better, where no metric says it; plain values without a metric are taken as
+            higher is better.
+        **selection: `structure`, `metric`, `scale`, `policy`, `cases`, `cluster`, as in `score_matrix`.
 
     """
     matrix = comparable(scores, higher_is_better, None, selection)
-    order = np.argsort(-np.nanmean(matrix.better, axis=0), kind="stable")
+    order = np.argsort(by_mean(matrix), kind="stable")
     pairs = list(pairwise(order))
     if not neighbours_only:
         pairs = [(order[i], order[j]) for i in range(order.size) for j in range(i + 1, order.size)]
@@ -184,23 +188,39 @@ def plan_pairs(
 
 
 def _pair_plan(matrix: ScoreMatrix, a: int, b: int, difference: float | None, power: float, level: float) -> PairPlan:
-    differences = matrix.values[:, a] - matrix.values[:, b]
-    differences = differences[np.isfinite(differences)]
+    column = matrix.differences(np.array([a]), np.array([b]))
+    kept = np.isfinite(column[:, 0])
+    differences = column[kept, 0]
     n = differences.size
     if n < 2:
         raise InvalidInput(
             f"{matrix.models[a]} and {matrix.models[b]} have {n} cases in common; a plan needs 2 or more."
         )
     seen, sd = float(differences.mean()), float(differences.std(ddof=1))
+    clusters = matrix.cluster_numbers()
+    spread, units = (sd, n) if clusters is None else _clustered_sd(column[kept], clusters[kept])
+    if units < 2:
+        raise InvalidInput(f"All {n} cases that {matrix.models[a]} and {matrix.models[b]} share are of one patient.")
     target = seen if difference is None else difference
-    needed = cases_to_separate(target, sd, power=power, level=level, pilot_n=n) if sd > 0 else (2 if target else None)
+    needed = 2 if target else None
+    if spread > 0:
+        needed = cases_to_separate(target, spread, power=power, level=level, pilot_n=units)
     return PairPlan(
         matrix.models[a],
         matrix.models[b],
         n,
         seen,
         sd,
-        paired_power(seen, sd, n, level=level),
-        detectable_difference(n, sd, power=power, level=level),
+        paired_power(seen, spread, n, level=level),
+        detectable_difference(n, spread, power=power, level=level),
         needed,
     )
+
+
+def _clustered_sd(column: Floats, clusters: npt.NDArray[np.intp]) -> tuple[float, int]:
+    """Return what stands for the standard deviation where a patient has several cases, and how many patients there are.
+
+    As many independent cases with this deviation would have the standard error that the patients have.
+    """
+    sample = Sample.of(column, np.unique(clusters, return_inverse=True)[1])
+    return float(sample.standard_errors[0] * math.sqrt(len(column))), int(sample.units[0])

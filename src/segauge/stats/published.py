@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput, ShapeMismatch
+from segauge.metrics.catalog import described
 from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import bootstrap_ci
 from segauge.stats.matrix import average_ranks
@@ -52,7 +53,7 @@ class RankingResult(NotebookTable):
 def ranking_stability(
     scores_by_model: Mapping[str, npt.ArrayLike],
     *,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     n_resamples: int = 2000,
     seed: int = 0,
     metric: str = "",
@@ -60,9 +61,13 @@ def ranking_stability(
     """Rank models on resampled cases, with the random stream of segauge 0.2.
 
     The scores must be of the same cases in the same order; a case where any model's score is not finite is left out
-    for all. Ties share the mean rank, and a shared first place counts in equal parts. Without a single complete case
+    for all. Which way is better is the metric's where its name is known and nothing else is said; otherwise higher is.
+    Ties share the mean rank, and a shared first place counts in equal parts. Without a single complete case
     every number is NaN.
     """
+    if higher_is_better is None:
+        info = described(metric)
+        higher_is_better = info is None or info.direction != "lower"
     names = list(scores_by_model)
     if not names:
         raise InvalidInput("Expected the scores of at least one model, got none.")

@@ -22,7 +22,6 @@ from segauge.stats.comparison import (
 from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.missing import Resolved
-from segauge.stats.multiplicity import step_down
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
@@ -162,7 +161,7 @@ def rank(
     ci: str = "auto",
     level: float = 0.95,
     margin: float | None = None,
-    higher_is_better: bool = True,
+    higher_is_better: bool | None = None,
     bounds: tuple[float, float] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
@@ -180,8 +179,9 @@ def rank(
         ci: interval method of each model's mean, as in `estimate`.
         level: of intervals, rank sets and verdicts.
         margin: practical equivalence, as in `compare`.
-        higher_is_better: which way is better, where scores are plain values.
-        bounds: ends of the scale, where scores are plain values.
+        higher_is_better: which way is better, where no metric says it; plain values without a metric are taken as
+            higher is better.
+        bounds: ends of the scale, where they are not those of the metric.
         n_resamples: resamples of cases, the same for all models.
         seed: of the resampling.
         **selection: `structure`, `metric`, `scale`, `policy`, `cases`, `cluster`, as in `score_matrix`.
@@ -253,7 +253,7 @@ def rank_matrix(
         n_resamples=n_resamples,
         seed=seed,
         title=matrix.title,
-        notes=matrix.notes,
+        notes=comparison.notes,
     )
 
 
@@ -273,7 +273,7 @@ def rank_sets(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> tuple
         own = own[pairs.facts.units[own] >= FEWEST_FOR_VERDICT]
         if not own.size:
             continue
-        told_apart = step_down(pairs.statistics[own], pairs.resampled[:, own]) < 1.0 - level
+        told_apart = pairs.joint_p_values(own) < 1.0 - level
         leads = (pairs.first[own] == j) == first_leads[own]
         low[j] += np.count_nonzero(told_apart & ~leads)
         high[j] -= np.count_nonzero(told_apart & leads)
@@ -349,7 +349,7 @@ def _tau_summary(tau: Floats) -> tuple[float, float]:
 
 def rank_frequencies(matrix: ScoreMatrix, *, n_resamples: int = 10_000, seed: int = 0) -> dict[str, dict[float, float]]:
     """Return per model how often it has each rank over resampled cases: the resamples that `rank` makes of them."""
-    made = comparable(matrix, True, None, {})
+    made = comparable(matrix, None, None, {})
     sign = 1.0 if made.scale.higher_is_better else -1.0
     # The very resamples that `pair_statistics` draws: the sums are exact, whatever other columns there are.
     shifts = Sample.of(made.values, made.cluster_numbers()).shifts(n_resamples, stream(seed, "cases"))

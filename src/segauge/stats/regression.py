@@ -17,7 +17,7 @@ from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
 from segauge.scores import ScoreTable
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
-from segauge.stats.matrix import CasePolicy, score_matrix
+from segauge.stats.matrix import NOTHING_TO_FIND, CasePolicy, score_matrix
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.multiplicity import holm
 from segauge.stats.noise_floors import floor_of_difference, is_floor, noise_floor_of
@@ -35,9 +35,9 @@ class Change:
 
     Attributes:
         structure, metric: what changed.
-        n: cases that both have a score for.
-        before, after: means over these cases.
-        delta: after - before, with the limits of its interval (symmetric bootstrap-t); None below 2 cases.
+        n: cases that both have a score for, and those where there is nothing to find and only one finds nothing.
+        before, after: means over these cases, as far as a version has a score there.
+        delta: mean of after - before, with the limits of its interval (symmetric bootstrap-t); None below 2 cases.
         p_value: Holm's over all changes that are judged; None of those that are not.
         verdict: of after: "better", "worse", "equivalent" (within the margin) or "undecided"; "not judged" where the
             metric is only shown.
@@ -45,6 +45,8 @@ class Change:
         noise_floor: below which change the means of these cases mean nothing, where both tables have the noise of the
             metric (`hd95_noise` beside `hd95`); None where not.
         n_clusters: patients that these cases belong to; None where every case stands for itself.
+        n_false_findings: of the n cases, those where there is nothing to find and only one version found nothing: it
+            counts with the scale's best value against the other.
 
     """
 
@@ -62,6 +64,7 @@ class Change:
     recovered: tuple[str, ...]
     noise_floor: float | None = None
     n_clusters: int | None = None
+    n_false_findings: int = 0
 
     @property
     def is_judged(self) -> bool:
@@ -253,6 +256,13 @@ def _notes(found: Difference, plain: Sequence[str], before: ScoreTable, after: S
     below = [f"{change.structure} {change.metric}" for change in found.changes if change.is_below_floor]
     if below:
         notes.append(f"below the noise floor (moving the voxel grid alone can make such a change): {', '.join(below)}")
+    found_nothing = {c.structure: c.n_false_findings for c in found.changes if c.n_false_findings}
+    if found_nothing:
+        notes.append(
+            f"cases where {NOTHING_TO_FIND} ({', '.join(f'{name} {count}' for name, count in found_nothing.items())}): "
+            "compared with a version that finds something there, one that finds nothing counts with the best value of "
+            "the scale; the means of the versions leave it out"
+        )
     if plain:
         notes.append(f"not compared, because no value of these is better than another: {', '.join(plain)}")
     for name, mine, other in (("before", before, after), ("after", after, before)):
@@ -274,20 +284,22 @@ def _change(before: ScoreTable, after: ScoreTable, structure: str, metric: str, 
     failed = _failed_cases(matrix.cases, after, structure), _failed_cases(matrix.cases, before, structure)
     # A distance has no mean over failures: the change is over the cases found in both, failures are listed beside.
     values = np.where(np.isinf(matrix.values), np.nan, matrix.values)
-    found = replace(matrix, values=values).complete_cases()
+    compared = replace(matrix, values=values)
+    found = compared.select(np.isfinite(compared.differences(np.array([0]), np.array([1]))[:, 0]))
     new, old = tuple(sorted(failed[0] - failed[1])), tuple(sorted(failed[1] - failed[0]))
-    if not found.cases:
+    if not found.cases or np.isnan(found.values).all(axis=0).any():
         return Change(structure, metric, 0, 0.0, 0.0, 0.0, None, None, None, "undecided", new, old)
     pair = compare(
         found, method="bootstrap-t", correction="none", level=how.level, margin=how.margins.get(metric),
         n_resamples=how.n_resamples, seed=how.seed,
     ).pairs[0]  # fmt: skip
-    means = found.values.mean(axis=0)
+    after_mean, before_mean = (float(column[~np.isnan(column)].mean()) for column in found.values.T)
     return Change(
-        structure, metric, pair.n, float(means[1]), float(means[0]), pair.delta, pair.ci_low, pair.ci_high,
+        structure, metric, pair.n, before_mean, after_mean, pair.delta, pair.ci_low, pair.ci_high,
         pair.p_value, pair.verdict, new, old,
         floor_of_difference([[noise_floor_of(table, structure, metric, found.cases) for table in (before, after)]]),
         None if found.clusters is None else len(set(found.clusters)),
+        int(found.false_findings.sum()),
     )  # fmt: skip
 
 

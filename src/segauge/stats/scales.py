@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from segauge.errors import UnknownMetric
+from segauge.errors import InvalidInput, UnknownMetric
 from segauge.metrics.catalog import CATALOG, described
 
 
@@ -49,3 +49,22 @@ def scale_of(metric: str) -> Scale:
             f"its scale), or use a known name: {', '.join(list(CATALOG)[:12])}, ..."
         )
     return Scale(info.direction == "higher", info.bounds, info.unit if info.unit in ("mm", "ml") else "")
+
+
+def told_scale(metric: str, higher_is_better: bool | None, bounds: tuple[float, float] | None) -> Scale:
+    """Return the scale of scores: that of their metric where it has a known name, otherwise what was told.
+
+    Without a name and without a word, higher is better. A direction that is not that of the metric is refused.
+    """
+    if higher_is_better is None and metric:
+        known = scale_of(metric)
+        return known if bounds is None else replace(known, bounds=bounds)
+    info = described(metric) if metric else None
+    if info is None or info.direction == "none":
+        return Scale(higher_is_better is not False, bounds or (-math.inf, math.inf))
+    if higher_is_better != (info.direction == "higher"):
+        raise InvalidInput(
+            f"higher_is_better={higher_is_better}, but a {info.direction} {metric} is better; leave it out, or pass "
+            "scale=Scale(...) if the scores are no such thing."
+        )
+    return told_scale(metric, None, bounds)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.multiplicity import holm
@@ -54,13 +55,12 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
 
     Normal approximation with continuity correction, as in challengeR's test-then-rank.
     """
-    better = _failures_worst(matrix)
     first, second = np.triu_indices(len(matrix.models), 1)
-    largest = None if np.isfinite(better).all() else _largest_difference(better)
+    largest = _largest_difference(_failures_worst(matrix)) if matrix.has_failures_without_value else None
     up, down = [], []
     for start in range(0, first.size, _PAIRS_AT_ONCE):
         block = slice(start, start + _PAIRS_AT_ONCE)
-        p_values = one_sided_wilcoxon(_differences(better[:, first[block]], better[:, second[block]], largest))
+        p_values = one_sided_wilcoxon(_differences(matrix, first[block], second[block], largest))
         up.append(p_values[0])
         down.append(p_values[1])
     significant = holm(np.concatenate([*up, *down])) < 0.05
@@ -68,14 +68,25 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
     return average_ranks(np.bincount(winners, minlength=len(matrix.models)).astype(np.float64))
 
 
-def _differences(one: Floats, other: Floats, largest: float | None) -> Floats:
-    """Return one - other; two failures are a tie, and a failure against a value the largest difference of all."""
+def _differences(
+    matrix: ScoreMatrix, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp], largest: float | None
+) -> Floats:
+    """Return by how much the first of each pair is better; with failures that have no value, these are behind by most.
+
+    Two failures are a tie, and a failure against a value, or against nothing found where there is nothing, the largest
+    difference of all.
+    """
+    if largest is None:
+        sign = 1.0 if matrix.scale.higher_is_better else -1.0
+        return sign * matrix.differences(first, second)
+    worst = _failures_worst(matrix)
+    if matrix.absent is not None:
+        worst = np.where(matrix.absent & matrix.false_findings[:, None], np.inf, worst)
     with np.errstate(invalid="ignore"):
-        differences = one - other
-    if largest is not None:
-        differences[one == other] = 0.0
-        np.clip(differences, -largest, largest, out=differences)
-    return differences
+        differences = worst[:, first] - worst[:, second]
+    tied = (worst[:, first] == worst[:, second]) & ~np.isposinf(worst[:, first])
+    differences[tied] = 0.0
+    return np.clip(differences, -largest, largest, out=differences)
 
 
 def _largest_difference(better: Floats) -> float:

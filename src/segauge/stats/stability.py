@@ -41,21 +41,25 @@ class OrderStability:
 def order_stability(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -> OrderStability | None:
     """Return how the order by the mean settles with the number of cases; None for fewer than 5 complete cases.
 
-    Only cases that every model has a number for. The order on all cases is taken for the true one, so the curves are
-    on the hopeful side, the more so the closer a size comes to the number of cases.
+    Only cases that every model has a number for, or rightly found nothing where another did not. The order on all
+    cases is taken for the true one, so the curves are on the hopeful side, the more so the closer a size comes to the
+    number of cases.
     """
-    kept = matrix.complete_cases()
-    values = kept.better
+    kept = matrix.select(matrix.is_rankable)
+    values, known = np.nan_to_num(kept.better, nan=0.0), ~np.isnan(kept.values)
     n = len(values)
-    if n < SIZES[0] or not np.isfinite(values).all() or len(kept.models) < 2:
+    if n < SIZES[0] or np.isinf(kept.values).any() or len(kept.models) < 2 or not known.any(axis=0).all():
         return None
-    order = average_ranks(values.mean(axis=0))
+    order = average_ranks(values.sum(axis=0) / known.sum(axis=0))
     # A size close to the number of cases would only show the noise of the draws.
     sizes = sorted({size for size in SIZES if size <= 2 * n and not 0.75 * n < size < 1.4 * n} | {n})
     taus, wins = [], []
     for size in sizes:
         counts = stream(seed, "stability", str(size)).multinomial(size, np.full(n, 1.0 / n), draws)
-        ranks = average_ranks(counts @ values / size)
+        with np.errstate(invalid="ignore"):
+            means = (counts @ values) / (counts @ known)
+        # A model that rightly found nothing in every case that was drawn is not beaten by anyone there.
+        ranks = average_ranks(np.where(np.isnan(means), np.inf, means))
         found = kendall_tau(order, ranks)
         taus.append(found[~np.isnan(found)] if (~np.isnan(found)).any() else np.zeros(1))
         wins.append(float((ranks[:, order.argmin()] == ranks.min(axis=1)).mean()))

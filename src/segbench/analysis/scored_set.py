@@ -115,7 +115,7 @@ class ScoredSet:
         ids = self.cases
         rows = {case: i for i, case in enumerate(ids)}
         values = np.full((len(ids), len(self.tables)), np.nan)
-        failures = np.zeros(values.shape, dtype=bool)
+        failures, absent = np.zeros((2, *values.shape), dtype=bool)
         columns = {}
         for j, (model, table) in enumerate(self.tables.items()):
             one = score_matrix(
@@ -124,13 +124,16 @@ class ScoredSet:
             places = [rows[case] for case in one.cases]
             values[places, j] = one.values[:, 0]
             failures[places, j] = one.failed[:, 0]
+            if one.absent is not None:
+                absent[places, j] = one.absent[:, 0]
             columns[model] = one.columns[model]
         clusters = None if self.cluster is None else tuple(self.cluster.get(case, case) for case in ids)
         notes = (str(self.policy.for_scale(self.scale(metric))), "each model on its own cases")
         title = f"{structure} {metric}".strip()
         return ScoreMatrix(
-            ids, self.models, values, self.scale(metric), columns, clusters, failures, title, notes
-        ).scored_cases()
+            ids, self.models, values, self.scale(metric), columns, clusters, failures, title, notes,
+            absent=absent if absent.any() else None,
+        ).scored_cases()  # fmt: skip
 
     def average(self, metric: str, average: AverageRule, rule: CaseRule = "common") -> ScoreMatrix | None:
         """Return the average over all structures by a rule of `AVERAGE_RULES`.
@@ -169,13 +172,15 @@ def case_mean_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
     cases = tuple(sorted(set().union(*(matrix.cases for matrix in matrices.values()))))
     rows = {case: i for i, case in enumerate(cases)}
     totals, counts = np.zeros((2, len(cases), len(first.models)))
-    failures = np.zeros(totals.shape, dtype=bool)
+    failures, absent = np.zeros((2, *totals.shape), dtype=bool)
     clusters: dict[str, str] = {}
     for matrix in matrices.values():
         places = [rows[case] for case in matrix.cases]
         totals[places] += np.nan_to_num(matrix.values)
         counts[places] += ~np.isnan(matrix.values)
         failures[places] |= matrix.failed & ~np.isnan(matrix.values)
+        if matrix.absent is not None:
+            absent[places] |= matrix.absent
         clusters.update(zip(matrix.cases, matrix.clusters or matrix.cases, strict=True))
     values = np.divide(totals, counts, out=np.full(totals.shape, math.nan), where=counts > 0)
     # The mean of values on a bounded scale can pass its end by rounding only.
@@ -191,6 +196,7 @@ def case_mean_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
         failures,
         AVERAGE,
         (*first.notes, note),
+        absent=absent & (counts == 0) if (absent & (counts == 0)).any() else None,
     )
 
 

@@ -118,7 +118,7 @@ def _lines(found: Assessment) -> list[str]:
         lines.append(f"Closest of {len(found.rivals)} rivals: {pair.b}")
     lines += [
         f"Mean difference {pair.a} - {pair.b}: {pair.delta:+.4f}{interval} ({100 * found.level:g} %), "
-        f"{found.n} cases{patients}",
+        f"{pair.n} cases{patients}",
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
     ]
     if rival.wins is not None:
@@ -133,7 +133,7 @@ def _lines(found: Assessment) -> list[str]:
     if plan is not None:
         needed = "no realistic number of cases" if plan.cases_needed is None else f"{plan.cases_needed} cases"
         lines.append(
-            f"To show a difference of this size with 80 % power: {needed} (these {found.n} would find it with "
+            f"To show a difference of this size with 80 % power: {needed} (these {pair.n} would find it with "
             f"{percent(plan.power)})"
         )
     return [*lines, *(f"note: {policy_in_words(note)}" for note in found.notes)]

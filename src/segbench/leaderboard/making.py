@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge import CATALOG, Estimate, MissingPolicy, Ranking, rank
 from segauge.errors import InvalidInput, SegaugeError
@@ -146,7 +147,7 @@ def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settin
     tables = {name: table for name, table in record.tables.items() if structure in table.structures}
     if not tables:
         return None
-    return score_matrix(
+    matrix = score_matrix(
         tables,
         structure=structure,
         metric=metric,
@@ -155,6 +156,13 @@ def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settin
         cases="failed",
         cluster=record.clusters(),
     )
+    return matrix if matrix.absent is None else replace(matrix, absent=matrix.absent & _predicted(record, matrix))
+
+
+def _predicted(record: RunRecord, matrix: ScoreMatrix) -> npt.NDArray[np.bool_]:
+    """Return (cases, models) which predictions were made: a model that broke down did not rightly find nothing."""
+    broken = [record[name].failures for name in matrix.models]
+    return np.array([[case not in failures for failures in broken] for case in matrix.cases], dtype=bool)
 
 
 def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, settings: _Settings) -> Board:
@@ -223,6 +231,7 @@ def _columns(matrix: ScoreMatrix, names: Sequence[str]) -> ScoreMatrix:
         values=np.ascontiguousarray(matrix.values[:, keep]),
         columns={name: matrix.columns[name] for name in names if name in matrix.columns},
         failures=None if matrix.failures is None else matrix.failures[:, keep],
+        absent=None if matrix.absent is None else matrix.absent[:, keep],
     )
 
 

@@ -170,7 +170,9 @@ class RunRecord:
         Without the scores of other structures, reasons, hashes of predictions, timings, and what was computed.
         """
         tables = {name: _of_structure(table, structure) for name, table in self.tables.items()}
-        known = tuple(replace(entry, predictions={}, failures={}) for entry in self.models)
+        known = tuple(
+            replace(entry, predictions={}, failures=dict.fromkeys(entry.failures, "")) for entry in self.models
+        )
         return replace(
             self, models=known, structures=(structure,), tables=tables, timings={}, analysis=None, published=None
         )

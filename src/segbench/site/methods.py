@@ -95,12 +95,14 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     clusters = record.dataset.cluster_column
     if clusters:
         yield f"Cases of one {clusters} were resampled together."
-    penalty = settings.get("penalty")
     yield (
-        "A case that a model missed, invented or could not predict counts at the worst value of the metric's scale"
-        + (f", and as {penalty:g} where the scale has none." if penalty is not None else
-           "; where the scale has none (distances), the models are ranked within each case, failures last.")
-    )  # fmt: skip
+        "A case that a model missed, invented or could not predict counts at the worst value of the metric's scale; "
+        f"where the scale has none (distances), {_without_worst(settings)}."
+    )
+    yield (
+        "Where there is nothing to find, a model that finds nothing has no score; compared with one that finds "
+        "something, it counts with the best value of the scale."
+    )
     policy = record.settings.get("exposure_policy", "strict")
     ranked = sum(entry.ranked for entry in record.models)
     others = "all models are ranked." if ranked == len(record.models) else (
@@ -108,6 +110,18 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     )  # fmt: skip
     yield f"Exposure policy {policy!r}: {others}"
     yield f"The statistics follow the rules {RULES}; the wins column is a replication probability, not the bootstrap's."
+
+
+def _without_worst(settings: Mapping[str, Any]) -> str:
+    """Return what becomes of a failure that has no worst value, as `leaderboard.making` decides it."""
+    failed, penalty = settings.get("failed", "auto"), settings.get("penalty")
+    if failed == "diagonal":
+        return "it counts as the diagonal of its image"
+    if failed == "exclude":
+        return "it is left out"
+    if penalty is not None and failed in ("auto", "penalty"):
+        return f"it counts as {penalty:g}"
+    return "the models are ranked within each case, failures last"
 
 
 def _commands(chapter: Chapter, has_config: bool) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from segauge.stats.matrix import NOTHING_TO_FIND
 from segbench.analysis.boards import Board
 from segbench.analysis.contrasts import TypicalCase
 from segbench.analysis.groups import BoxFigure, GroupReport
@@ -116,6 +117,13 @@ def rules_in_words(analysis: Analysis) -> list[tuple[str, str]]:
     for one in analysis.sets:
         for metric, boards in one.boards.items():
             rows.append((f"{one.name}, {metric}", "; ".join(boards[0].notes)))
+            # Of one structure: an average over structures has no such note.
+            rows += [
+                (f"{one.name}, {board.subject} {metric}", note)
+                for board in boards[1:]
+                for note in board.notes
+                if NOTHING_TO_FIND in note
+            ]
         cluster = "every case for itself" if one.scored.cluster is None else "cases of one cluster together"
         rows.append((f"{one.name}, independent units", cluster))
     return rows

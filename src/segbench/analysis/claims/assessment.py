@@ -64,7 +64,7 @@ class Assessment:
         probability_false: that the claim is false; 0.5 says that the data do not know.
         margin: differences within it do not matter; 0 where none was given for "better".
         level: of the intervals; a verdict needs a probability below (1 - level) / 2 on the other side.
-        n, n_units: cases, and independent patients among them.
+        n, n_units: cases (against the rival with the fewest in common), and independent patients among them.
         rivals: against each other model; one for a claim about a pair.
         means: of the models concerned, with intervals.
         equivalence: probability that the closest rival is within `indifference`; None without one.
@@ -120,11 +120,12 @@ def assess_claim(
     if matrix.has_failures_without_value:
         raise InvalidInput("Failed cases have no value on this scale, so there is no mean; give them one (penalty).")
     # A pair is asked about alone: what other models did neither widens its interval nor removes its cases.
-    asked = replace(matrix, models=(claim.left, *rivals), values=matrix.values[:, _places(matrix, claim.left, *rivals)])
-    asked = replace(asked, failures=None, columns={}).complete_cases()
-    differences = asked.better[:, :1] - asked.better[:, 1:]
-    if len(differences) < 2:
-        raise InvalidInput(f"The models of the claim have {len(differences)} cases in common; it needs 2 or more.")
+    asked = _asked(matrix, [claim.left, *rivals])
+    differences = asked.differences(np.zeros(len(rivals), dtype=np.intp), np.arange(1, len(rivals) + 1))
+    differences = differences if asked.scale.higher_is_better else -differences
+    fewest = int(np.isfinite(differences).sum(axis=0).min()) if len(differences) else 0
+    if fewest < 2:
+        raise InvalidInput(f"The models of the claim have {fewest} cases in common; it needs 2 or more.")
     doubt = confidence_distribution(differences, cluster=asked.clusters, n_resamples=n_resamples, seed=seed)
     holds = _holds(doubt, claim, limit)
     false = doubt.probability(~np.asarray(holds.all(axis=1)))
@@ -141,14 +142,28 @@ def assess_claim(
         false,
         limit,
         level,
-        len(differences),
+        fewest,
         units,
         results,
         {name: _mean(asked, name, level, n_resamples, seed) for name in asked.models},
         None if indifference is None else doubt.probability(np.abs(doubt.draws[:, np.argmax(each)]) < indifference),
         indifference,
-        _notes(matrix, claim, units, len(rivals)),
+        _notes(matrix, asked, claim, units, len(rivals)),
     )
+
+
+def _asked(matrix: ScoreMatrix, names: list[str]) -> ScoreMatrix:
+    """Return the scores of these models on the cases that say something about all of them.
+
+    These are the cases where each has a score, or rightly found nothing where another did not.
+    """
+    places = _places(matrix, *names)
+    chosen = replace(
+        matrix, models=tuple(names), values=matrix.values[:, places], columns={},
+        failures=None if matrix.failures is None else matrix.failures[:, places],
+        absent=None if matrix.absent is None else matrix.absent[:, places],
+    )  # fmt: skip
+    return chosen.select(chosen.is_rankable)
 
 
 def _rivals(matrix: ScoreMatrix, claim: Claim) -> list[str]:
@@ -192,13 +207,12 @@ def _rival(
     asked: ScoreMatrix, left: str, rival: str, false: float, level: float, margin: float | None, power: float,
     n_resamples: int, seed: int,
 ) -> RivalResult:  # fmt: skip
-    columns = [asked.models.index(left), asked.models.index(rival)]
-    pair = replace(asked, models=(left, rival), values=asked.values[:, columns])
+    pair = _asked(asked, [left, rival])
     found = compare(pair, level=level, margin=margin, n_resamples=n_resamples, seed=seed).pairs[0]
     plan = plan_pairs(pair, power=power, level=level)[0]
     if asked.linearised:
         return RivalResult(found, false, plan, None, None)
-    typical = float(wilcoxon((pair.values[:, :1] - pair.values[:, 1:]), exact=None)[0])
+    typical = float(wilcoxon(pair.differences(np.array([0]), np.array([1])), exact=None)[0])
     return RivalResult(found, false, plan, found.wins, typical)
 
 
@@ -237,8 +251,8 @@ def _mean(asked: ScoreMatrix, name: str, level: float, n_resamples: int, seed: i
     )
 
 
-def _notes(matrix: ScoreMatrix, claim: Claim, units: int, rivals: int) -> tuple[str, ...]:
-    notes = list(matrix.notes)
+def _notes(matrix: ScoreMatrix, asked: ScoreMatrix, claim: Claim, units: int, rivals: int) -> tuple[str, ...]:
+    notes = [*matrix.notes, *asked.notes_on_pairs]
     if units < FEWEST_FOR_VERDICT:
         notes.append(f"{units} independent cases are too few ({FEWEST_FOR_VERDICT}) for a verdict.")
     if not matrix.scale.higher_is_better:
