@@ -7,8 +7,8 @@ import sys
 import pytest
 
 from segauge.errors import InvalidInput, MissingExtra
-from segauge.executors import Crash, run
-from tests.executors.work import do
+from segauge.executors import Crash, run, run_with_second_try
+from tests.executors.work import answer_or_die, do
 
 
 def results(items, **how):
@@ -41,6 +41,19 @@ def test_whatever_becomes_of_a_worker_the_others_go_on():
         6: "printed",
         7: 9,
     }
+
+
+def test_an_item_whose_worker_died_is_tried_once_more(tmp_path):
+    items = [2, tmp_path / "mark", "kill", "raise"]
+    found = [(one.index, one.result) for one in run_with_second_try(answer_or_die, 4, items.__getitem__, jobs=2)]
+    assert dict(found) == {
+        0: 4,
+        1: "answered",
+        2: Crash("its worker process was killed (SIGKILL); most often the machine ran out of memory"),
+        3: Crash("ValueError: not today"),
+    }
+    # Those that died come last, when all others have ended: alone.
+    assert [index for index, _ in found[2:]] == [1, 2]
 
 
 @pytest.mark.slow

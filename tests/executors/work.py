@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from pathlib import Path
 from typing import Any
 
 
@@ -28,3 +29,13 @@ def do(item: Any) -> Any:
     if item == "pid":
         return os.getpid()
     return item * item
+
+
+def answer_or_die(item: Any) -> Any:
+    """Die where the item is a file that is not there yet, and make it before; otherwise do as `do` does."""
+    if not isinstance(item, Path):
+        return do(item)
+    if not item.exists():
+        item.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return "answered"

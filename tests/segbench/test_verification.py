@@ -8,7 +8,7 @@ import pytest
 from segauge.errors import InvalidInput
 from segbench.cli import main
 from segbench.leaderboard import make_leaderboard
-from segbench.records import save_record
+from segbench.records import load_record, save_record
 from segbench.verification import mismatches, verify_statistics
 from tests.segbench.made_up import record, three_models
 
@@ -103,6 +103,18 @@ def test_rules_that_nobody_knows_are_refused(analysed):
         verify_statistics(analysed.with_analysis(other))
     with pytest.raises(InvalidInput, match="has no statistics yet"):
         verify_statistics(three_models())
+
+
+def test_an_older_record_says_how_it_is_made_again(analysed, tmp_path, capsys):
+    older = changed(analysed.analysis, ("rules",), "segbench-1")
+    path = save_record(analysed.with_analysis(older), tmp_path / "run.json")
+    assert main(["verify", str(path)]) == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "made by older rules, 'segbench-1'" in said
+    assert "`segbench reanalyze FILE --write` makes it again" in said
+    assert main(["reanalyze", str(path), "--write"]) == 0
+    assert load_record(path).analysis == analysed.analysis
+    assert main(["verify", str(path)]) == 0
 
 
 def test_a_record_without_prediction_files_says_so(analysed, tmp_path, capsys):

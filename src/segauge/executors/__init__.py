@@ -11,7 +11,7 @@ from segauge.executors.outcomes import Crash, Outcome
 from segauge.executors.processes import run_in_processes
 from segauge.executors.serial import run_serially
 
-__all__ = ["Crash", "Outcome", "run"]
+__all__ = ["Crash", "Outcome", "run", "run_with_second_try"]
 
 
 def run(
@@ -55,3 +55,22 @@ def run(
             '"tcp://host:8786".'
         )
     return run_on_dask(function, items, executor, jobs)
+
+
+def run_with_second_try(
+    function: Callable[[Any], Any], count: int, item_of: Callable[[int], Any], *, jobs: int
+) -> Iterator[Outcome]:
+    """Yield the outcome of `function` on each of `count` items, in the order in which they end, as `run` does.
+
+    An item whose worker died is tried once more when all others have ended, alone: most often the machine ran out of
+    memory, and had enough for one. `item_of` makes the item of a place, again where it is tried again.
+    """
+    lost = []
+    for outcome in run(function, map(item_of, range(count)), jobs=jobs):
+        if isinstance(outcome.result, Crash) and outcome.result.is_death:
+            lost.append(outcome.index)
+        else:
+            yield outcome
+    for index in lost:
+        for again in run(function, [item_of(index)], executor="processes"):
+            yield Outcome(index, again.result)

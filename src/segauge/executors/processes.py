@@ -91,7 +91,7 @@ class _Worker:
         except (EOFError, OSError):
             code = process.wait()
             self._close()
-            return Crash(f"took longer than {timeout:g} s" if alarm.is_set() else _words(code))
+            return Crash(f"took longer than {timeout:g} s") if alarm.is_set() else Crash(_words(code), is_death=True)
         finally:
             timer.cancel()
 

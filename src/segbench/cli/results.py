@@ -10,7 +10,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
-from segbench.leaderboard import Leaderboard, make_leaderboard
+from segbench.leaderboard import RULES, Leaderboard, make_leaderboard
 from segbench.pipeline import worker_count
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, dataset
@@ -151,6 +151,8 @@ def _checked(record: RunRecord, jobs: int) -> tuple[str, bool]:
     """Return what a check of the record says, and whether all of it follows."""
     if record.analysis is None and record.published is None:
         return _JUST_COMPUTED
+    if _is_by_other_rules(record):
+        return f"{_JUST_COMPUTED[0]} {_by_other_rules(record)}", _JUST_COMPUTED[1]
     with progress_bar("checking") as told:
         found = verify_statistics(record, jobs=jobs, progress=told)
     console().print(str(found), markup=False)
@@ -166,6 +168,9 @@ def print_statistics_check(record: RunRecord, board: Leaderboard | None = None) 
     if record.analysis is None and record.published is None:
         out.print("The record had no statistics to compare with.", markup=False)
         return 0
+    if _is_by_other_rules(record):
+        out.print(_by_other_rules(record), markup=False)
+        return 0
     found = verify_statistics(record, recomputed=board)
     out.print(str(found), markup=False)
     for one in found.mismatches[:_SHOWN]:
@@ -175,9 +180,19 @@ def print_statistics_check(record: RunRecord, board: Leaderboard | None = None) 
     return 0 if found.holds else DOES_NOT_FOLLOW
 
 
+def _is_by_other_rules(record: RunRecord) -> bool:
+    return record.analysis is not None and record.analysis.get("rules") != RULES
+
+
+def _by_other_rules(record: RunRecord) -> str:
+    """Return that there is nothing to compare with, in words."""
+    rules = None if record.analysis is None else record.analysis.get("rules")
+    return f"The analysis in the record was made by other rules, {rules!r}, and is not compared with that of {RULES!r}."
+
+
 def analysed(record: RunRecord, jobs: int = 1) -> RunRecord:
-    """Return a record with its analysis, computed where it has none."""
-    if record.analysis is not None:
+    """Return a record with its analysis, computed where it has none by the rules of this version."""
+    if record.analysis is not None and not _is_by_other_rules(record):
         return record
     with progress_bar("statistics") as told:
         return record.with_analysis(make_leaderboard(record, jobs=jobs, progress=told).to_dict())

@@ -1,6 +1,6 @@
 """The leaderboard: who is best on which structure by which metric, and how far that can be trusted."""
 
-from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
+from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing, other_rules
 from segbench.leaderboard.making import (
     board_scores,
     chosen_models,
@@ -21,5 +21,6 @@ __all__ = [
     "leaderboard_of",
     "make_leaderboard",
     "metric_scale",
+    "other_rules",
     "sentence_of",
 ]

@@ -10,8 +10,11 @@ from segauge import Estimate
 from segauge.errors import InvalidInput
 from segauge.stats import PairPlan, PairResult
 
-#: Names the rules that make an analysis; a change of any of them gets a new name.
-RULES = "segbench-1"
+#: Names the rules that make an analysis; a change of any of them gets a new name. The second: false findings count in
+#: comparisons, the sign test tells apart two models that a case only orders, and the cases that decide an average are
+#: found without its linearisation.
+RULES = "segbench-2"
+_OLDER_RULES = ("segbench-1",)
 #: What the board over all structures is called.
 AVERAGE = "average"
 
@@ -144,11 +147,18 @@ class Leaderboard:
     def from_dict(cls, given: Mapping[str, Any]) -> Leaderboard:
         """Return the leaderboard that a record holds; one that was made by other rules is refused."""
         if given.get("rules") != RULES:
-            raise InvalidInput(
-                f"The analysis was made by the rules {given.get('rules')!r}; this version has {RULES!r}."
-            )
+            raise InvalidInput(other_rules(given.get("rules")))
         boards, averages = (tuple(_board_of(one) for one in given[key]) for key in ("boards", "averages"))
         return cls(boards, averages, given["settings"])
+
+
+def other_rules(rules: object) -> str:
+    """Return in words what to do with an analysis that was made by other rules than those of today."""
+    by = f"older rules, {rules!r}" if rules in _OLDER_RULES else f"the rules {rules!r}"
+    return (
+        f"The analysis of this record was made by {by}; this version has {RULES!r}, which may give other numbers and "
+        "verdicts, so it cannot be checked. `segbench reanalyze FILE --write` makes it again from the scores."
+    )
 
 
 def _board_of(given: Mapping[str, Any]) -> Board:

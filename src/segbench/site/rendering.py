@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.executors import Crash, run
+from segauge.executors import Crash, run_with_second_try
 from segauge.report.figures import style_rules
 from segauge.report.html import asset
 from segauge.stats import ScoreMatrix, average_matrix
@@ -99,12 +99,13 @@ class _Writing:
         averages = {board.metric: board for board in chapter.boards if board.structure == AVERAGE}
         averaged = {metric: ranked_models(board) for metric, board in averages.items()}
         structures = [name for name, _ in chapter.structures() if name != AVERAGE]
-        tasks = (
-            StructureTask(self._pages, chapter.of_structure(name), name, pictures.of_structure(name), averaged=averaged)
-            for name in structures
-        )
+
+        def task_of(name: str) -> StructureTask:
+            own = pictures.of_structure(name)
+            return StructureTask(self._pages, chapter.of_structure(name), name, own, averaged=averaged)
+
         scores: dict[str, dict[str, ScoreMatrix]] = {metric: {} for metric in averages}
-        for name, found in self._written(chapter, structures, tasks):
+        for name, found in self._written(chapter, structures, task_of):
             for metric, matrix in found.scores.items():
                 scores[metric][name] = matrix
         if averages:
@@ -116,14 +117,15 @@ class _Writing:
                 metric: average_matrix(part) for metric, part in parts.items() if part and len(averaged[metric]) > 1
             }
             task = StructureTask(self._pages, chapter.of_structure(AVERAGE), AVERAGE, Pictures(), scores=joined)
-            for _ in self._written(chapter, [AVERAGE], [task]):
+            for _ in self._written(chapter, [AVERAGE], lambda _: task):
                 pass
 
     def _written(
-        self, chapter: Chapter, names: Sequence[str], tasks: Iterable[StructureTask]
+        self, chapter: Chapter, names: Sequence[str], task_of: Callable[[str], StructureTask]
     ) -> Iterator[tuple[str, StructurePages]]:
         """Yield what was written of each structure that could be, as they come."""
-        for outcome in run(write_structure, tasks, jobs=min(self._jobs, len(names)) or 1):
+        jobs = min(self._jobs, len(names)) or 1
+        for outcome in run_with_second_try(write_structure, len(names), lambda i: task_of(names[i]), jobs=jobs):
             name = names[outcome.index]
             boards = [board for board in chapter.boards if board.structure == name]
             if isinstance(outcome.result, Crash):

@@ -9,7 +9,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cards import exposure, known_lineage
 from segbench.config import EXPOSURE_POLICIES
-from segbench.leaderboard import RULES, Leaderboard, make_leaderboard
+from segbench.leaderboard import RULES, Leaderboard, make_leaderboard, other_rules
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
 from segbench.verification.differences import Mismatch, count_numbers, mismatches
@@ -84,7 +84,7 @@ def _pairs(
     if record.analysis is not None:
         rules = record.analysis.get("rules")
         if rules != RULES:
-            raise InvalidInput(f"The analysis was made by the rules {rules!r}; this version knows {RULES!r}.")
+            raise InvalidInput(other_rules(rules))
         board = make_leaderboard(record, jobs=jobs, progress=progress) if recomputed is None else recomputed
         pairs.append(("analysis", record.analysis, board.to_dict()))
     if record.published is not None:
