@@ -10,11 +10,12 @@ from typing import Any
 
 from segauge.cli.eval import LAYOUT_HELP
 from segauge.cli.sources import console, one_line
-from segauge.cli.wording import as_flags, counted
+from segauge.cli.wording import as_flags
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.outputs import write_json
+from segauge.nouns import counted
 
 
 def add_parser(subparsers: Any) -> None:

@@ -14,7 +14,6 @@ from segauge.cli.evaluation_table import print_result
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures
-from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
@@ -30,6 +29,7 @@ from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.metrics.conventions import CONVENTIONS
+from segauge.nouns import counted
 from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 

@@ -17,10 +17,10 @@ from segauge.cli.sources import (
     read_sources,
 )
 from segauge.cli.tables import print_table
-from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.io.tables.metadata import metadata_column
+from segauge.nouns import counted
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
 

@@ -20,6 +20,7 @@ from segauge.cli.wording import as_flags, policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
+from segauge.nouns import counted
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 from segauge.stats.matrix import RANKED_WITHIN_CASES
 
@@ -87,7 +88,7 @@ def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
     """Print a ranking as a table, with what has to be said about it."""
     out = console()
     right = ("place", "n", "failed", "ranks", "wins again")
-    print_table(out, f"{ranking.title}, {ranking.n_cases} cases", _cells(ranking), keys=2, right=right)
+    print_table(out, f"{ranking.title}, {counted(ranking.n_cases, 'case')}", _cells(ranking), keys=2, right=right)
     for line in _remarks(ranking):
         out.print(line, markup=False)
     if pairs:

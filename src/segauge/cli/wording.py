@@ -1,4 +1,4 @@
-"""Words for the terminal: numbers with their nouns, and messages that speak of flags instead of parameters."""
+"""Words for the terminal: messages that speak of flags instead of parameters, and policies in words."""
 
 from __future__ import annotations
 
@@ -58,8 +58,3 @@ def policy_in_words(note: str) -> str:
     missing = "; cases without a prediction are left out" if found[3] == "exclude" else ""
     words = f"{_FAILED[found[1]]}; cases without the structure {_ABSENT[found[2]]}{missing} (--failed, --absent)"
     return f"{words[0].upper()}{words[1:]}"
-
-
-def counted(number: int, noun: str) -> str:
-    """Return a number with its noun: "1 case", "3 cases"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

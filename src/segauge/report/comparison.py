@@ -11,6 +11,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
+from segauge.nouns import counted
 from segauge.report.floors import amount, unknown_sentences
 from segauge.report.illustrations import scale_of_info
 from segauge.report.summary import LEADING
@@ -296,7 +297,7 @@ class ModelComparison:
         ranking = self.ranking
         over = "" if len(self.structures) == 1 else f", averaged over {len(self.structures)} structures"
         winners = ranking.winners
-        lines = [f"{len(self.models)} models on the same {self.n_cases} cases."]
+        lines = [f"{len(self.models)} models on the same {counted(self.n_cases, 'case')}."]
         if len(winners) == len(self.models):
             lines.append(
                 f"By {self.deciding.name}{over}, no model can be told from the best: all share the first place."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from segauge.metrics.noise import GRIDS
+from segauge.nouns import counted
 from segauge.scores import MetricInfo
 from segauge.stats.noise_floors import Floor
 
@@ -76,17 +77,13 @@ def unknown_sentences(metrics: Iterable[MetricInfo], floors: Mapping[str, Mappin
 
 def _unknown_words(where: tuple[str, int, tuple[str, ...]], metrics: list[str]) -> str:
     structure, count, reasons = where
-    cases, why = _counted(count), f": {'; '.join(reasons[:3])}" if reasons else ""
+    cases, why = counted(count, "case"), f": {'; '.join(reasons[:3])}" if reasons else ""
     return f"Without a noise floor of {', '.join(metrics)}: {cases} of {structure}{why}."
 
 
 def unknown_text(floor: Floor) -> str:
     """Return in how many cases a floor is not known, and why."""
-    return f"{_counted(floor.n_unknown)}{': ' if floor.reasons else ''}{'; '.join(floor.reasons[:3])}"
-
-
-def _counted(cases: int) -> str:
-    return "1 case" if cases == 1 else f"{cases} cases"
+    return f"{counted(floor.n_unknown, 'case')}{': ' if floor.reasons else ''}{'; '.join(floor.reasons[:3])}"
 
 
 def _named(values: Mapping[str, float], unit: str) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.resampling import Floats, Sample, index_blocks, require_level, require_resamples, stream
 
@@ -80,7 +81,7 @@ class Estimate:
         """Return n, what was left out, level and method in words: "n=20, 1 missed, 95 % jeffreys"."""
         parts = [f"n={self.n}"]
         if self.n_clusters is not None:
-            parts.append(f"{self.n_clusters} clusters")
+            parts.append(counted(self.n_clusters, "cluster"))
         parts += [f"{count} {reason}" for reason, count in self.failed.items() if count]
         parts += [f"without {count} {reason}" for reason, count in self.excluded.items() if count]
         if self.found is not None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 from segauge.stats.absences import found_nothing
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
@@ -160,8 +161,7 @@ class ScoreMatrix:
                 "compared with one that does, a model that finds nothing there counts with "
                 f"{self.scale.best:g}{against}; no model's own mean changes"
             )
-        cases = "1 case" if count == 1 else f"{count} cases"
-        return (f"{cases} where {NOTHING_TO_FIND}: {how}",)
+        return (f"{counted(count, 'case')} where {NOTHING_TO_FIND}: {how}",)
 
     def as_ranks(self) -> ScoreMatrix:
         """Return each case's ranks among the models (1 is best, ties share the mean rank); failures rank last.

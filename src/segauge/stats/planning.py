@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segauge.stats.comparison import comparable
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.resampling import Floats, Sample, require_level
@@ -194,7 +195,7 @@ def _pair_plan(matrix: ScoreMatrix, a: int, b: int, difference: float | None, po
     n = differences.size
     if n < 2:
         raise InvalidInput(
-            f"{matrix.models[a]} and {matrix.models[b]} have {n} cases in common; a plan needs 2 or more."
+            f"{matrix.models[a]} and {matrix.models[b]} have {counted(n, 'case')} in common; a plan needs 2 or more."
         )
     seen, sd = float(differences.mean()), float(differences.std(ddof=1))
     clusters = matrix.cluster_numbers()

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.metrics.catalog import described
 from segauge.notebook import NotebookTable, Shown
+from segauge.nouns import counted
 from segauge.stats.estimation import bootstrap_ci
 from segauge.stats.matrix import average_ranks
 from segauge.stats.resampling import Floats, index_blocks
@@ -47,7 +48,7 @@ class RankingResult(NotebookTable):
         """Return what a notebook shows."""
         rows = [(s.name, s.score, s.p_best, s.mean_rank, s.rank_ci_low, s.rank_ci_high) for s in self.stats]
         header = ("model", "score", "won", "mean rank", "rank low", "rank high")
-        return Shown(f"{self.metric} ({self.n_cases} cases)".strip(), header, rows)
+        return Shown(f"{self.metric} ({counted(self.n_cases, 'case')})".strip(), header, rows)
 
 
 def ranking_stability(

@@ -13,6 +13,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
+from segauge.nouns import counted
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     Comparison,
@@ -121,12 +122,12 @@ class Ranking(NotebookTable):
             f"{model.place:>3}  {model.name:<{width}}  {model.score}  ranks {model.rank_low}-{model.rank_high}"
             for model in self.models
         ]
-        return "\n".join([f"{self.title} ({self.n_cases} cases)".strip(), *lines, self.rule])
+        return "\n".join([f"{self.title} ({counted(self.n_cases, 'case')})".strip(), *lines, self.rule])
 
     def shown(self) -> Shown:
         """Return what a notebook shows."""
         rows = [(m.place, m.name, str(m.score), f"{m.rank_low}-{m.rank_high}") for m in self.models]
-        title = f"{self.title} ({self.n_cases} cases). {self.rule}".strip()
+        title = f"{self.title} ({counted(self.n_cases, 'case')}). {self.rule}".strip()
         return Shown(title, ("place", "model", "score", "possible ranks"), rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -305,11 +306,14 @@ def _first_shares(ranks: Floats) -> Floats:
 
 
 def _rule(matrix: ScoreMatrix, level: float) -> str:
-    if len(matrix.cases) < FEWEST_FOR_VERDICT:
-        return f"All models share the first place: {len(matrix.cases)} cases are too few (10) to tell any two apart."
+    units = len(matrix.cases) if matrix.clusters is None else len(set(matrix.clusters))
+    if units < FEWEST_FOR_VERDICT:
+        few = counted(units, "case" if matrix.clusters is None else "patient")
+        verb = "is" if units == 1 else "are"
+        return f"All models share the first place: {few} {verb} too few (10) to tell any two apart."
     return (
         "A model's place is 1 + the number of models that are significantly better than it (regularised max-t, "
-        f"step-down within its own {len(matrix.models) - 1} pairs, {100 * level:g} %)."
+        f"step-down within its own {counted(len(matrix.models) - 1, 'pair')}, {100 * level:g} %)."
     )
 
 

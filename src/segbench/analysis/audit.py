@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 from segbench.analysis.scored_set import ScoredSet
 
@@ -47,7 +48,7 @@ class LackingCases:
     metric: str
 
     def __str__(self) -> str:
-        head = f"{', '.join(self.models)}: without {self.n_lacking} cases that the other models have"
+        head = f"{', '.join(self.models)}: without {counted(self.n_lacking, 'case')} that the other models have"
         if self.mean_lacking is None or self.mean_common is None:
             return head
         return (

@@ -18,9 +18,9 @@ from segauge.cli.sources import (
     role_and_name,
     scale_for,
 )
-from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
+from segauge.nouns import counted
 from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
 from segbench.cli.printing import check_folder, progress_bar

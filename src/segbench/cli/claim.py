@@ -10,6 +10,7 @@ from segauge.cli.sources import console, one_line
 from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
+from segauge.nouns import counted
 from segbench.analysis import (
     Assessment,
     Claim,
@@ -118,7 +119,7 @@ def _lines(found: Assessment) -> list[str]:
         lines.append(f"Closest of {len(found.rivals)} rivals: {pair.b}")
     lines += [
         f"Mean difference {pair.a} - {pair.b}: {pair.delta:+.4f}{interval} ({100 * found.level:g} %), "
-        f"{pair.n} cases{patients}",
+        f"{counted(pair.n, 'case')}{patients}",
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
     ]
     if rival.wins is not None:

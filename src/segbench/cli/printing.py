@@ -11,8 +11,8 @@ from pathlib import Path
 
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
-from segauge.cli.wording import counted
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
 from segbench.site.chapters import curve_points

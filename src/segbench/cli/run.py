@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.wording import counted
+from segauge.nouns import counted
 from segbench.cli.printing import (
     check_folder,
     console,

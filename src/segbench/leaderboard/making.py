@@ -293,7 +293,8 @@ def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
     """Return what a ranking says, in one or two plain sentences."""
     best, count = ranking.models[0], ranking.n_cases
     if count < 10:
-        return f"{best.name} has the best mean {what}, but {count} cases are too few to tell any two models apart."
+        few = "1 case is" if count == 1 else f"{count} cases are"
+        return f"{best.name} has the best mean {what}, but {few} too few to tell any two models apart."
     tied = [name for name in ranking.winners if name != best.name]
     percent = f"{100 * ranking.level:g} %"
     if not tied:
@@ -308,4 +309,5 @@ def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
         return said
     other = plan.b if plan.a == best.name else plan.a
     more = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
-    return f"{said} {more} more cases would separate {best.name} and {other} four times out of five."
+    cases = "case" if plan.more_cases == 1 else "cases"
+    return f"{said} {more} more {cases} would separate {best.name} and {other} four times out of five."

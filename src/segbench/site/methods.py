@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from segauge.nouns import counted
 from segauge.report.html import glossary
 from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
@@ -65,11 +66,6 @@ def method_of(chapter: Chapter) -> Method:
         [*record.notes, *(f"{one['model']} {one['structure']}: {one['reason']}" for one in record.exclusions)],
         f"{chapter.title}. segbench record sha256:{chapter.fingerprint[:16]}. {record.dataset.citation}".strip(),
     )
-
-
-def counted(count: int, noun: str) -> str:
-    """Return a number with its noun: "1 structure", "20 cases"."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _interval_methods(chapter: Chapter) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.executors import Crash, run_with_second_try
+from segauge.nouns import counted
 from segauge.report.figures import style_rules
 from segauge.report.html import asset
 from segauge.stats import ScoreMatrix, average_matrix
@@ -17,7 +18,7 @@ from segbench.records import RunRecord
 from segbench.site.board_page import ranked_models
 from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_name, structure_title
 from segbench.site.downloads import badge_text, write_downloads
-from segbench.site.methods import Method, counted, method_of
+from segbench.site.methods import Method, method_of
 from segbench.site.models import DatasetView, ModelView, dataset_views, model_views
 from segbench.site.overall import OverallBoard, overall_boards
 from segbench.site.pages import Pages, Site, own_asset

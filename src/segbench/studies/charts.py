@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from segauge.nouns import counted
 from segauge.report import figures
 from segauge.report.figures import ColumnCounts, Curve, Interval, PairCell, Point
 from segbench.analysis.boards import Board
@@ -86,7 +87,9 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
     for board in boards:
         interval = "" if board.ranking is None else " with interval"
-        caption = f"Mean{interval} over {board.n_cases} cases; models on the first place stand out. {board.rule}"
+        caption = (
+            f"Mean{interval} over {counted(board.n_cases, 'case')}; models on the first place stand out. {board.rule}"
+        )
         make = partial(_forest, board)
         yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make)
 

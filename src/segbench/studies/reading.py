@@ -10,6 +10,7 @@ from pathlib import Path
 from segauge.errors import InvalidInput
 from segauge.io.tables import Repairs, metadata_column, read_metadata, read_scores
 from segauge.io.yaml_files import read_yaml
+from segauge.nouns import counted
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale
 from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries
@@ -192,7 +193,7 @@ def _input(
         )
     if unmatched:
         shown = ", ".join(unmatched[:5])
-        findings.append(f"{len(unmatched)} cases have no row in the metadata, such as {shown}")
+        findings.append(f"{counted(len(unmatched), 'case')} without a row in the metadata, such as {shown}")
     split = _split(options.split, metadata)
     families = _families(options, metadata, scored, rules, split)
     strata = strata_of(options.stratify, families, metadata) if options.stratify else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from segauge.nouns import counted
 from segauge.stats.matrix import NOTHING_TO_FIND
 from segbench.analysis.boards import Board
 from segbench.analysis.contrasts import TypicalCase
@@ -38,7 +39,8 @@ def _leader(board: Board, metric: str) -> str:
     first = board.rows[0]
     ties = [name for name in board.winners if name != first.model]
     average = f", {AVERAGE_RULES[board.average]}" if board.average else ""
-    head = f"{metric}: {first.model} has the best mean ({first.mean}, {board.subject}{average}, {board.n_cases} cases)"
+    cases = counted(board.n_cases, "case")
+    head = f"{metric}: {first.model} has the best mean ({first.mean}, {board.subject}{average}, {cases})"
     if board.ranking is None:
         return f"{head}; no test."
     if not ties:
@@ -154,6 +156,8 @@ def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         report.family: report for report in reports if report.subject == AVERAGE and report.membership.overlaps
     }
     for family, report in overlapping.items():
-        pairs = ", ".join(f"{pair.a} and {pair.b} ({pair.n} cases)" for pair in report.membership.overlaps[:4])
+        pairs = ", ".join(
+            f"{pair.a} and {pair.b} ({counted(pair.n, 'case')})" for pair in report.membership.overlaps[:4]
+        )
         more = f" and {len(report.membership.overlaps) - 4} more pairs" if len(report.membership.overlaps) > 4 else ""
         yield f"Groups of {family!r} overlap: {pairs}{more}."

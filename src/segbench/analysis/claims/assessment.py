@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segauge.stats import (
     ConfidenceDistribution,
     Estimate,
@@ -125,7 +126,7 @@ def assess_claim(
     differences = differences if asked.scale.higher_is_better else -differences
     fewest = int(np.isfinite(differences).sum(axis=0).min()) if len(differences) else 0
     if fewest < 2:
-        raise InvalidInput(f"The models of the claim have {fewest} cases in common; it needs 2 or more.")
+        raise InvalidInput(f"The models of the claim have {counted(fewest, 'case')} in common; it needs 2 or more.")
     doubt = confidence_distribution(differences, cluster=asked.clusters, n_resamples=n_resamples, seed=seed)
     holds = _holds(doubt, claim, limit)
     false = doubt.probability(~np.asarray(holds.all(axis=1)))
@@ -254,7 +255,7 @@ def _mean(asked: ScoreMatrix, name: str, level: float, n_resamples: int, seed: i
 def _notes(matrix: ScoreMatrix, asked: ScoreMatrix, claim: Claim, units: int, rivals: int) -> tuple[str, ...]:
     notes = [*matrix.notes, *asked.notes_on_pairs]
     if units < FEWEST_FOR_VERDICT:
-        notes.append(f"{units} independent cases are too few ({FEWEST_FOR_VERDICT}) for a verdict.")
+        notes.append(f"{counted(units, 'independent case')}: too few ({FEWEST_FOR_VERDICT}) for a verdict.")
     if not matrix.scale.higher_is_better:
         notes.append(f"Lower is better: {claim.left} is better where its number is smaller.")
     others = len(matrix.models) - 2

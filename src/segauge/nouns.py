@@ -1,0 +1,6 @@
+"""Numbers with their nouns, wherever a sentence counts something."""
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: "1 case", "3 cases"."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
