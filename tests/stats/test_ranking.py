@@ -1,6 +1,7 @@
 """Rankings: what must hold for any data, then small exact cases."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -18,8 +19,10 @@ from segauge.stats import (
     ranking_stability,
     score_matrix,
 )
-from segauge.stats.matrix import ScoreMatrix, average_ranks
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.pairs import pair_statistics
+from segauge.stats.ranking import leave_one_out
+from segauge.stats.ranks import average_ranks
 from segauge.stats.scales import Scale
 
 scipy_stats = pytest.importorskip("scipy.stats")
@@ -230,3 +233,70 @@ def test_tasks_that_repeat_each_other_add_no_certainty():
 def test_unknown_scheme_is_refused():
     with pytest.raises(InvalidInput, match="rank-then-mean"):
         rank(SCORES, scheme="vibes")
+
+
+def random_tasks(rng, n=12):
+    cases = [f"c{i}" for i in range(n)]
+    tasks = {}
+    for task in ("liver", "spleen", "kidney"):
+        kept = tuple(case for case in cases if rng.random() < 0.6) or tuple(cases)
+        tasks[task] = ScoreMatrix(kept, ("a", "b", "c"), rng.random((len(kept), 3)), Scale(True, (0.0, 1.0)))
+    return tasks
+
+
+def without(tasks, case):
+    return {task: matrix.select(np.array([one != case for one in matrix.cases])) for task, matrix in tasks.items()}
+
+
+def averaged(tasks):
+    return np.mean([matrix.values.mean(axis=0) for matrix in tasks.values()], axis=0)
+
+
+def test_the_cases_that_decide_an_average_are_those_whose_removal_does():
+    rng = np.random.default_rng(3)
+    decided = 0
+    for _ in range(60):
+        tasks = random_tasks(rng)
+        first, expected = averaged(tasks).argmax(), {}
+        for case in average_matrix(tasks).cases:
+            rest = without(tasks, case)
+            if all(matrix.cases for matrix in rest.values()) and (best := averaged(rest).argmax()) != first:
+                expected[case] = "abc"[best]
+        found = leave_one_out(average_matrix(tasks))[0]
+        assert {flip.case: flip.winner for flip in found if flip.winner is not None} == expected
+        decided += len(expected)
+    assert decided > 20
+
+
+def test_an_average_of_averages_is_taken_apart_too():
+    rng = np.random.default_rng(5)
+    sets = {name: random_tasks(rng) for name in ("here", "there")}
+    parts = {
+        name: replace(made := average_matrix(tasks), cases=tuple(f"{name}/{case}" for case in made.cases))
+        for name, tasks in sets.items()
+    }
+    joint = average_matrix(parts)
+    for i, case in enumerate(joint.cases):
+        name, _, own = case.partition("/")
+        other = averaged(sets["there" if name == "here" else "here"])
+        np.testing.assert_allclose(
+            joint.means_without()[i], (averaged(without(sets[name], own)) + other) / 2, rtol=1e-12
+        )
+
+
+def test_a_winner_that_only_shares_the_first_place_is_not_replaced():
+    # Without the last case the two tie, whichever of them stands first in the table.
+    for names in ("ab", "ba"):
+        values = {"a": [0.5, 0.5, 0.9], "b": [0.5, 0.5, 0.1]}
+        ranking = rank({name: values[name] for name in names}, **OPTIONS)
+        assert [flip.winner for flip in ranking.flips] == [None]
+
+
+def test_no_case_of_an_average_has_a_score():
+    tasks = random_tasks(np.random.default_rng(1))
+    found = rank_tasks(tasks, scheme="median", n_resamples=200)
+    assert list(found.average.schemes) == ["mean", "failures"]
+    assert found.average.scheme == "mean"
+    assert all(pair.wins is None for pair in found.average.comparison.pairs)
+    assert found.average.comparison["c", "a"].wins is None
+    assert found.tasks["liver"].scheme == "median"

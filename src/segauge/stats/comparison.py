@@ -43,7 +43,8 @@ class PairResult:
         ci_low, ci_high: its interval, simultaneous over all pairs where the method is; None below 2 cases.
         p_value: adjusted for all pairs; None where the method has none or there are too few cases.
         effect_size: delta over the standard deviation of the differences; None where that is 0.
-        wins: share of cases where a is better, ties counting half.
+        wins: share of cases where a is better, ties counting half; None for an average of task means, which no single
+            case has.
         verdict: of a against b: "better", "worse", "equivalent" (the interval lies within the margin), "undecided".
         favored: the better model, or None.
 
@@ -57,7 +58,7 @@ class PairResult:
     ci_high: float | None
     p_value: float | None
     effect_size: float | None
-    wins: float
+    wins: float | None
     verdict: Verdict
     favored: str | None
 
@@ -132,7 +133,7 @@ def _turned(pair: PairResult) -> PairResult:
         ci_high=None if pair.ci_low is None else -pair.ci_low,
         p_value=pair.p_value,
         effect_size=None if pair.effect_size is None else -pair.effect_size,
-        wins=1.0 - pair.wins,
+        wins=None if pair.wins is None else 1.0 - pair.wins,
         verdict=verdict.get(pair.verdict, pair.verdict),
         favored=pair.favored,
     )
@@ -317,7 +318,7 @@ def _pair_result(
         ci_high=high,
         p_value=p_value,
         effect_size=delta / deviation if deviation > 0 else None,
-        wins=float(facts.wins[k]),
+        wins=None if matrix.linearised else float(facts.wins[k]),
         verdict=verdict,
         favored={"better": a, "worse": b}.get(verdict),
     )

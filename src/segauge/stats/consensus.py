@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from segauge.errors import InvalidInput
-from segauge.stats.matrix import ScoreMatrix, average_ranks
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.ranking import Ranking, rank
+from segauge.stats.ranks import average_ranks
 from segauge.stats.scales import Scale
 from segauge.stats.schemes import kendall_tau
 
@@ -26,7 +27,7 @@ class TaskRanking:
     Attributes:
         tasks: one ranking per task.
         average: the ranking by the unweighted mean of the task means (*mean-then-rank*), on cases resampled for all
-            tasks together.
+            tasks together; by the mean whatever the scheme of the tasks, because no case has a score there.
         mean_ranks: per model the mean over the tasks of its rank (*rank-then-mean*).
         consensus: the models in the order of their mean ranks; ties share the mean rank.
         agreement: Kendall's tau between each task's order and the consensus; None where a task ties all.
@@ -103,17 +104,31 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
     averages = np.mean([np.nanmean(matrix.values, axis=0) for matrix in parts.values()], axis=0)
     values = np.tile(averages, (len(cases), 1))
     failures = np.zeros(values.shape, dtype=np.bool_)
+    tasks = []
     for matrix in parts.values():
         counts = (~np.isnan(matrix.values)).sum(axis=0)
         share = (matrix.values - np.nanmean(matrix.values, axis=0)) / counts
         places = [rows[case] for case in matrix.cases]
         values[places] += np.nan_to_num(share) * len(cases) / len(parts)
         failures[places] |= matrix.failed & ~np.isnan(matrix.values)
+        tasks.append((matrix, np.array(places, dtype=np.intp)))
     clusters = _joined_clusters(parts, cases)
     note = f"average of {len(parts)} task means, cases resampled for all tasks together"
     scale = Scale(first.scale.higher_is_better, unit=first.scale.unit)
     notes = (*first.notes, note)
-    return ScoreMatrix(cases, first.models, values, scale, {}, clusters, failures, "average", notes, linearised=True)
+    return ScoreMatrix(
+        cases,
+        first.models,
+        values,
+        scale,
+        {},
+        clusters,
+        failures,
+        "average",
+        notes,
+        linearised=True,
+        parts=tuple(tasks),
+    )
 
 
 def _joined_clusters(parts: Mapping[str, ScoreMatrix], cases: tuple[str, ...]) -> tuple[str, ...] | None:

@@ -18,6 +18,7 @@ from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 from segauge.stats.absences import found_nothing
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
+from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, scale_of
 
@@ -25,9 +26,6 @@ from segauge.stats.scales import Scale, scale_of
 RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
 #: In every note on cases where one model found something although there is nothing.
 NOTHING_TO_FIND = "there is nothing to find"
-
-#: Rows that are ranked at once.
-_ROWS_AT_ONCE = 256
 
 CasePolicy = Literal["same", "common", "failed"]
 
@@ -49,6 +47,7 @@ class ScoreMatrix:
             where that is not known of any.
         linearised: True if a value is what a case adds to an average of task means: their mean and its error are those
             of the average, but no single value is a score, so none can be said to be better than another.
+        parts: what a linearised matrix is the average of: per task its scores, and the places of its cases among these.
 
     """
 
@@ -63,6 +62,7 @@ class ScoreMatrix:
     notes: tuple[str, ...] = ()
     linearised: bool = False
     absent: npt.NDArray[np.bool_] | None = None
+    parts: tuple[tuple[ScoreMatrix, npt.NDArray[np.intp]], ...] = ()
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -113,7 +113,49 @@ class ScoreMatrix:
             clusters=None if self.clusters is None else tuple(self.clusters[i] for i in positions),
             failures=None if self.failures is None else self.failures[positions],
             absent=None if self.absent is None else self.absent[positions],
+            parts=(),  # of all cases
         )
+
+    def with_models(self, names: Sequence[str]) -> ScoreMatrix:
+        """Return the scores of these models, in this order."""
+        for name in names:
+            if name not in self.models:
+                raise InvalidInput(f"No model {name!r} among the scores; there are {', '.join(self.models)}.")
+        keep = [self.models.index(name) for name in names]
+        return replace(
+            self,
+            models=tuple(names),
+            # In one order of memory: another one would be summed in another order.
+            values=np.ascontiguousarray(self.values[:, keep]),
+            columns={name: self.columns[name] for name in names if name in self.columns},
+            failures=None if self.failures is None else self.failures[:, keep],
+            absent=None if self.absent is None else self.absent[:, keep],
+            parts=tuple((part.with_models(names), rows) for part, rows in self.parts),
+        )
+
+    @property
+    def means(self) -> Floats:
+        """The mean of each model; NaN without a value."""
+        if self.parts:
+            return np.asarray(np.mean([part.means for part, _ in self.parts], axis=0))
+        return _divided(np.nan_to_num(self.values).sum(axis=0), (~np.isnan(self.values)).sum(axis=0))
+
+    def means_without(self) -> Floats:
+        """Return (cases, models): the means without each case in turn; NaN where nothing is left.
+
+        Of an average it is the average of the tasks' means without the case: what a case adds to the average was
+        written for the numbers of cases that the tasks have with it.
+        """
+        if self.parts:
+            found = np.zeros(self.values.shape)
+            for part, rows in self.parts:
+                task = np.tile(part.means, (len(self.cases), 1))
+                task[rows] = part.means_without()
+                found += task
+            return found / len(self.parts)
+        known = ~np.isnan(self.values)
+        filled = np.nan_to_num(self.values)
+        return _divided(filled.sum(axis=0) - filled, known.sum(axis=0) - known)
 
     def differences(self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> Floats:
         """Return (cases, pairs): what the first model of each pair has more than the second; NaN is left out.
@@ -193,28 +235,8 @@ class ScoreMatrix:
         return None if self.clusters is None else np.unique(self.clusters, return_inverse=True)[1]
 
 
-def levelled(values: Floats) -> Floats:
-    """Round to 12 figures of the largest value, so that means that differ by rounding only are ties."""
-    finite = np.abs(values[np.isfinite(values)])
-    largest = float(finite.max(initial=0.0))
-    if largest == 0.0:
-        return values
-    unit = 10.0 ** (math.ceil(math.log10(largest)) - 12)
-    return np.asarray(np.rint(values / unit))
-
-
-def average_ranks(better: Floats) -> Floats:
-    """Return the ranks along the last axis: 1 for the highest, ties share the mean of their ranks."""
-    rows = better.reshape(-1, better.shape[-1])
-    ranks = np.ones_like(rows)
-    # Rows by the block: what a block is compared with then stays in the processor's cache.
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        block, found = rows[start : start + _ROWS_AT_ONCE], ranks[start : start + _ROWS_AT_ONCE]
-        for j in range(block.shape[-1]):
-            column = block[:, j : j + 1]
-            found += column > block
-            found += 0.5 * (column == block)
-    return (ranks - 0.5).reshape(better.shape)
+def _divided(totals: Floats, counts: npt.NDArray[np.intp]) -> Floats:
+    return np.asarray(np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0))
 
 
 def score_matrix(

@@ -21,11 +21,15 @@ from segauge.stats.comparison import (
     compared,
 )
 from segauge.stats.estimation import Estimate, estimate_columns
-from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.missing import Resolved
 from segauge.stats.pairs import PairStatistics, pair_statistics
+from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
+
+#: Schemes that need nothing of a case but what it adds to a mean, and whether it failed.
+_OF_MEANS = ("mean", "failures")
 
 
 @dataclass(frozen=True)
@@ -210,6 +214,9 @@ def rank_matrix(
     """Rank the models of a matrix that has a mean for each of them."""
     pairs = pair_statistics(matrix, n_resamples, seed)
     comparison = compared(matrix, pairs, level, margin, n_resamples, seed)
+    if matrix.linearised:
+        # No case has a score of its own there: a median, ranks within cases and tests of them would mean nothing.
+        scheme, schemes = "mean", [key for key in schemes if key in _OF_MEANS]
     ranks = {key: SCHEMES[key].function(matrix) for key in dict.fromkeys((scheme, *schemes))}
     sign = 1.0 if matrix.scale.higher_is_better else -1.0
     means, shifts = sign * np.nanmean(matrix.values, axis=0), sign * pairs.model_shifts
@@ -283,17 +290,16 @@ def rank_sets(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> tuple
 
 def leave_one_out(matrix: ScoreMatrix) -> tuple[tuple[Flip, ...], float]:
     """Return the cases whose removal changes any rank by the mean, and the share of removals that do."""
-    better, present = np.nan_to_num(matrix.better, nan=0.0), ~np.isnan(matrix.values)
-    totals, counts = better.sum(axis=0), present.sum(axis=0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        without = (totals - better) / (counts - present)
-    before = average_ranks(levelled(totals / np.maximum(counts, 1)))
+    sign = 1.0 if matrix.scale.higher_is_better else -1.0
+    without = sign * matrix.means_without()
+    before = average_ranks(levelled(sign * matrix.means))
     after = average_ranks(levelled(without))
-    changed = np.flatnonzero((after != before).any(axis=1) & (counts - present > 0).all(axis=1))
+    changed = np.flatnonzero((after != before).any(axis=1) & ~np.isnan(without).any(axis=1))
     flips = []
     for i in changed:
         winner = int(np.argmin(after[i]))
-        is_new = after[i, winner] != before[winner] and before[winner] != before.min()
+        # One that was first and still is, be it beside another, has not lost.
+        is_new = not ((before == before.min()) & (after[i] == after[i].min())).any()
         moved = {matrix.models[j]: (float(before[j]), float(after[i, j])) for j in np.flatnonzero(after[i] != before)}
         flips.append(Flip(matrix.cases[i], matrix.models[winner] if is_new else None, moved))
     return tuple(flips), len(flips) / max(len(matrix.cases), 1)

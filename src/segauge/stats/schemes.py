@@ -11,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.multiplicity import holm
 from segauge.stats.paired_tests import one_sided_wilcoxon
+from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import Floats
 
 #: Pairs of models that are tested at once: all of a hundred models' would take gigabytes.

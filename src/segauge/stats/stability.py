@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segauge.stats.matrix import ScoreMatrix, average_ranks
+from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import stream
 from segauge.stats.schemes import kendall_tau
 

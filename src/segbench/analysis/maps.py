@@ -178,7 +178,7 @@ def _compared_cells(found: Comparison, models: tuple[str, ...], matrix: ScoreMat
                     pair.ci_low,
                     pair.ci_high,
                     effect,
-                    None if matrix.linearised else pair.wins,
+                    pair.wins,
                     pair.n,
                 )
             )

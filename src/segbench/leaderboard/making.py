@@ -128,7 +128,7 @@ def board_scores(record: RunRecord, structure: str, metric: str) -> ScoreMatrix 
 
 def chosen_models(matrix: ScoreMatrix, models: Sequence[str]) -> ScoreMatrix:
     """Return the scores of some of the models, on the cases that have any."""
-    return _columns(matrix.scored_cases(), models)
+    return matrix.scored_cases().with_models(models)
 
 
 def leaderboard_of(record: RunRecord) -> Leaderboard:
@@ -184,7 +184,7 @@ def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, 
     if not scored.cases:
         return replace(board, sentence=f"No case has {structure} in its ground truth or a prediction.")
     takes_part = [name for name in scored.models if record[name].ranked and _has_values(scored, name)]
-    return _ranked_board(board, _columns(scored, takes_part), settings)
+    return _ranked_board(board, scored.with_models(takes_part), settings)
 
 
 def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreMatrix], settings: _Settings) -> Board:
@@ -218,25 +218,11 @@ def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreM
 
 
 def _averaged(scored: Mapping[str, ScoreMatrix], names: Sequence[str]) -> ScoreMatrix:
-    return average_matrix({structure: _columns(matrix, names) for structure, matrix in scored.items()})
+    return average_matrix({structure: matrix.with_models(names) for structure, matrix in scored.items()})
 
 
 def _has_values(matrix: ScoreMatrix, name: str) -> bool:
     return not bool(np.isnan(matrix.values[:, matrix.models.index(name)]).all())
-
-
-def _columns(matrix: ScoreMatrix, names: Sequence[str]) -> ScoreMatrix:
-    """Return the scores of these models."""
-    keep = [matrix.models.index(name) for name in names]
-    return replace(
-        matrix,
-        models=tuple(names),
-        # In one order of memory: another one would be summed in another order.
-        values=np.ascontiguousarray(matrix.values[:, keep]),
-        columns={name: matrix.columns[name] for name in names if name in matrix.columns},
-        failures=None if matrix.failures is None else matrix.failures[:, keep],
-        absent=None if matrix.absent is None else matrix.absent[:, keep],
-    )
 
 
 def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Board:

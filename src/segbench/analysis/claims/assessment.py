@@ -6,7 +6,7 @@ does not hold: no prior preference, calibrated on the edge of the claim.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -158,30 +158,16 @@ def _asked(matrix: ScoreMatrix, names: list[str]) -> ScoreMatrix:
 
     These are the cases where each has a score, or rightly found nothing where another did not.
     """
-    places = _places(matrix, *names)
-    chosen = replace(
-        matrix, models=tuple(names), values=matrix.values[:, places], columns={},
-        failures=None if matrix.failures is None else matrix.failures[:, places],
-        absent=None if matrix.absent is None else matrix.absent[:, places],
-    )  # fmt: skip
+    chosen = matrix.with_models(names)
     return chosen.select(chosen.is_rankable)
 
 
 def _rivals(matrix: ScoreMatrix, claim: Claim) -> list[str]:
-    _places(matrix, claim.left)
     if claim.right != EVERYBODY:
-        _places(matrix, claim.right)
         if claim.right == claim.left:
             raise InvalidInput(f"The claim compares {claim.left!r} with itself.")
         return [claim.right]
     return [name for name in matrix.models if name != claim.left]
-
-
-def _places(matrix: ScoreMatrix, *names: str) -> list[int]:
-    for name in names:
-        if name not in matrix.models:
-            raise InvalidInput(f"No model {name!r} among the scores; there are {', '.join(matrix.models)}.")
-    return [matrix.models.index(name) for name in names]
 
 
 def _limit(claim: Claim, margin: float | None) -> float:
