@@ -1,14 +1,16 @@
 """Leaderboards: what follows from scores, and that nothing else has a say."""
 
 import json
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from segauge import ScoreTable, Status
 from segauge.errors import InvalidInput
-from segauge.stats import rank
-from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard
+from segauge.stats import PairPlan, rank
+from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard, sentence_of
 from segbench.records import load_record, save_record
 from tests.segbench.made_up import record, table, three_models
 
@@ -206,3 +208,72 @@ def test_a_leaderboard_comes_back_from_its_record(tmp_path):
         Leaderboard.from_dict({**board.to_dict(), "rules": "old"})
     other = load_record(path).with_analysis({"rules": "old"})
     assert leaderboard_of(other).to_dict() == board.to_dict()
+
+
+def with_false_findings():
+    """Return a record where "loud" is a little better on 20 cases and finds something in 10 that have nothing."""
+    quiet = np.concatenate([np.linspace(0.85, 0.91, 20), np.full(10, np.nan)])
+    loud = np.concatenate([quiet[:20] + np.linspace(0.015, 0.025, 20), np.zeros(10)])
+    tables = {"quiet": table(quiet), "loud": table(loud)}
+    status = tables["loud"].status.copy()
+    status[20:, 0] = Status.SPURIOUS
+    tables["loud"] = replace(tables["loud"], status=status)
+    return record(tables)
+
+
+def test_false_findings_cost_a_place():
+    board = make_leaderboard(with_false_findings()).board("organ", "dice")
+    assert [(one.model, one.place) for one in board.standings] == [("quiet", 1), ("loud", 2)]
+    assert board["quiet"].estimate.n == 20
+    assert board["quiet"].mean == pytest.approx(0.88)
+    assert board.pairs[0].n == 30
+    assert [note for note in board.notes if "nothing to find" in note]
+
+
+def test_a_model_that_broke_down_did_not_rightly_find_nothing():
+    made = with_false_findings()
+    cases = [f"case_{i:03d}" for i in range(20, 30)]
+    entries = tuple(
+        replace(one, failures=dict.fromkeys(cases, "out of memory")) if one.name == "quiet" else one
+        for one in made.models
+    )
+    board = make_leaderboard(replace(made, models=entries)).board("organ", "dice")
+    assert board.pairs[0].n == 20
+    assert not [note for note in board.notes if "nothing to find" in note]
+
+
+def test_a_single_case_is_one_case_and_has_an_order():
+    board = make_leaderboard(record({"a": table([0.9]), "b": table([0.8])})).board("organ", "dice")
+    assert board.sentence == "a has the best mean dice on organ, but 1 case is too few to tell any two models apart."
+    assert board.rule == "All models share the first place: 1 case is too few (10) to tell any two apart."
+    assert board.plans == ()
+
+
+def test_an_average_has_no_schemes_of_single_cases():
+    values = np.random.default_rng(0).uniform(0.5, 0.9, (12, 2))
+    tables = {name: table(values + shift, structures=("x", "y")) for name, shift in (("a", 0.05), ("b", 0.0))}
+    board = make_leaderboard(record(tables)).board("average", "dice")
+    assert list(board.schemes) == ["mean", "failures"]
+    assert board.pairs[0].wins is None
+
+
+def test_more_cases_are_promised_only_for_models_that_share_the_place():
+    names = ("first", "second", "third")
+    ranking = SimpleNamespace(
+        models=[SimpleNamespace(name=name) for name in names], n_cases=20, level=0.95, winners=("first", "third")
+    )
+    plans = [
+        PairPlan("first", "second", 20, 0.1, 0.2, 0.5, 0.1, 35),
+        PairPlan("second", "third", 20, 0.1, 0.2, 0.5, 0.1, 35),
+    ]
+    # The second is told apart already: no more cases are needed for it.
+    assert "more cases" not in sentence_of(ranking, plans, "dice")
+    ranking.winners = ("first", "second")
+    assert sentence_of(ranking, plans, "dice").endswith(
+        "About 15 more cases would separate first and second four times out of five."
+    )
+
+
+def test_boards_in_workers_are_those_made_here():
+    made = with_false_findings()
+    assert make_leaderboard(made, jobs=2).to_dict() == make_leaderboard(made).to_dict()

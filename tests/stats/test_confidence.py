@@ -57,3 +57,8 @@ def test_no_spread_is_no_doubt():
 def test_one_case_is_refused():
     with pytest.raises(InvalidInput, match="two independent cases"):
         confidence_distribution([0.3])
+
+
+def test_a_failure_without_a_value_has_no_mean():
+    with pytest.raises(InvalidInput, match="no mean"):
+        confidence_distribution([1.0, 2.0, np.inf])

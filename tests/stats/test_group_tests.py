@@ -50,3 +50,12 @@ def test_too_little_is_refused():
         kruskal_wallis([[1, 2]])
     with pytest.raises(InvalidInput, match="value in each"):
         mann_whitney([1], [np.nan])
+
+
+def test_failed_distances_are_the_largest_values():
+    from scipy.stats import kruskal, mannwhitneyu
+
+    rng = np.random.default_rng(2)
+    one, other = rng.normal(3, 1, 15), np.concatenate([rng.normal(3, 1, 10), [np.inf] * 6])
+    assert mann_whitney(one, other) == pytest.approx(mannwhitneyu(one, other).pvalue, rel=1e-12)
+    assert kruskal_wallis([one, other]) == pytest.approx(kruskal(one, other).pvalue, rel=1e-12)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
+from segauge.stats import Scale, ScoreMatrix, stratified_gap
 from segauge.stats.subgroups import binned, estimate_group_columns, estimate_groups, group_interaction
 
 RNG = np.random.default_rng(3)
@@ -167,3 +168,63 @@ def test_one_more_group_changes_no_other_gap():
     with_small = estimate_groups(values, labels, n_resamples=300)
     without = estimate_groups(values[:40], labels[:40], n_resamples=300)
     assert with_small.gaps == without.gaps
+
+
+def failing_distances():
+    """In the second group a third of the cases failed, and the rest is a little better."""
+    values = np.concatenate([np.linspace(4, 6, 12), np.linspace(3.9, 5.9, 8), [np.inf] * 4, [np.nan]])
+    return values, ["old"] * 12 + ["young"] * 12 + ["young"]
+
+
+def test_failures_without_a_value_are_counted():
+    values, labels = failing_distances()
+    found = estimate_groups(values, labels, higher_is_better=False, n_resamples=200)
+    old, young = found.groups
+    assert (old.n, old.failed, old.estimate.found) == (12, 0, None)
+    assert (young.n, young.failed, young.estimate.n) == (12, 4, 8)
+    assert young.estimate.found.value == pytest.approx(8 / 12)
+    assert young.estimate.excluded == {"failed": 4}
+    assert young.size == "n = 12, 4 of them failed"
+    # Without the failures the young would be the better ones.
+    assert young.estimate.value < old.estimate.value
+    assert (found.worst, found.worst_bound) == ("young", None)
+    json.dumps(found.to_dict(), allow_nan=False)
+
+
+def test_a_group_of_failures_only_is_named():
+    values = np.concatenate([np.linspace(4, 6, 10), [np.inf] * 10])
+    found = estimate_groups(values, ["old"] * 10 + ["young"] * 10, higher_is_better=False, n_resamples=200)
+    young = found.groups[1]
+    assert (young.n, young.failed, young.estimate) == (10, 10, None)
+    assert found.worst == "young"
+    assert found.gaps == ()
+
+
+def test_models_that_differ_only_in_failures_do_not_share_counts():
+    values, labels = failing_distances()
+    other = np.where(np.isinf(values), np.nan, values)
+    both = estimate_group_columns(
+        np.column_stack([values, other]), labels, names=("a", "b"), higher_is_better=False, n_resamples=200
+    )
+    assert [both[name].groups[1].failed for name in "ab"] == [4, 0]
+    assert [both[name].groups[1].n for name in "ab"] == [12, 8]
+
+
+def test_the_interaction_counts_failures_by_ranks():
+    """One model fails on the young only: with the failures left out nothing would be seen."""
+    rng = np.random.default_rng(4)
+    steady = rng.uniform(3, 6, 40)
+    failing = steady + rng.normal(0, 0.1, 40)
+    labels = ["old"] * 20 + ["young"] * 20
+    failing[20:34] = np.inf
+    cases = tuple(f"{i:02d}" for i in range(40))
+    matrix = ScoreMatrix(cases, ("steady", "failing"), np.column_stack([steady, failing]), Scale(False))
+    found = group_interaction(matrix, labels, n_permutations=500)
+    assert found.p_value < 0.05
+    assert found.deviations["failing", "young"] < 0 < found.deviations["failing", "old"]
+
+
+def test_a_stratified_gap_says_how_many_failed():
+    values, labels = failing_distances()
+    old = np.array([label == "old" for label in labels])
+    assert stratified_gap(values, old, ~old, n_resamples=200).failed == 4

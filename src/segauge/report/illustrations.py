@@ -230,12 +230,13 @@ def _recall(structure: str, counts: SizeCounts, level: float) -> Illustration:
 
 
 def case_means(result: EvaluationResult, info: MetricInfo) -> Any:
-    """Return per case the mean of a metric over its structures, failures counted by the policy; NaN without any."""
+    """Return per case the mean of a metric over its structures, failures counted by the policy; NaN without any.
+
+    Infinite where a structure failed and has no value: the case then has no mean, but a failure.
+    """
     columns = np.column_stack([resolved_column(result, name, info).values for name in result.structures])
-    columns = np.where(np.isfinite(columns), columns, np.nan)
-    counts = np.isfinite(columns).sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        return np.where(counts > 0, np.nansum(columns, axis=1) / np.maximum(counts, 1), np.nan)
+    counts = (~np.isnan(columns)).sum(axis=1)
+    return np.where(counts > 0, np.nansum(columns, axis=1) / np.maximum(counts, 1), np.nan)
 
 
 def grouping_keys(result: EvaluationResult) -> list[str]:
@@ -279,9 +280,9 @@ def _subgroups(summary: Summary) -> Iterator[Illustration]:
                 None if group.estimate is None else group.estimate.value,
                 None if group.estimate is None else group.estimate.ci_low,
                 None if group.estimate is None else group.estimate.ci_high,
-                f"n = {group.n}, too few (at least {report.minimum})"
+                f"{group.size}, too few (at least {report.minimum})"
                 if group.estimate is None
-                else f"{group.estimate}  n = {group.n}",
+                else f"{group.estimate}  {group.size}",
                 emphasis=group.name == report.worst and len(report.groups) > 1,
             )
             for group in report.groups
@@ -289,11 +290,20 @@ def _subgroups(summary: Summary) -> Iterator[Illustration]:
         yield Illustration(
             f"subgroups-{_slug(key)}",
             f"{info.name} by {key}",
-            f"{100 * report.level:g} % intervals{over}. The group with the worst mean is marked.",
+            f"{100 * report.level:g} % intervals{over}. {_worst_words(report)}",
             partial(figures.forest, rows, axis=axis_title(info), bounds=finite_bounds(info)),
         )
         if report.gaps:
             yield _gaps(key, info, report)
+
+
+def _worst_words(report: SubgroupReport) -> str:
+    if not any(group.failed for group in report.groups):
+        return "The group with the worst mean is marked."
+    return (
+        "Means are over the cases that have a value; the group whose cases rank worst is marked, those that failed "
+        "without a value last."
+    )
 
 
 def _gaps(key: str, info: MetricInfo, report: SubgroupReport) -> Illustration:

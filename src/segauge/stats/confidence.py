@@ -62,6 +62,8 @@ def confidence_distribution(
     require_resamples(n_resamples)
     data = np.asarray(values, dtype=np.float64)
     data = data[:, None] if data.ndim == 1 else data
+    if np.isinf(data).any():
+        raise InvalidInput("A failure without a value (infinity) has no mean; give it a value, such as a penalty.")
     labels = None if cluster is None else [str(label) for label in cluster]
     if labels is not None and len(labels) != len(data):
         raise InvalidInput(f"Expected one cluster label per case: {len(data)} cases, {len(labels)} labels.")

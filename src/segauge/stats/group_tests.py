@@ -22,11 +22,12 @@ EXACT_MANN_WHITNEY = 8
 def kruskal_wallis(groups: Sequence[npt.ArrayLike]) -> float:
     """Return the p-value that all groups come from one distribution (chi-square of H, corrected for ties).
 
-    NaN is left out; groups without a value are not counted. 1.0 where all values are equal. Needs two groups.
+    NaN is left out, infinity (a failed distance) is the largest value; groups without a value are not counted. 1.0
+    where all values are equal. Needs two groups.
     """
     from scipy.special import chdtrc
 
-    samples = [kept for group in groups if (kept := _finite(group)).size]
+    samples = [kept for group in groups if (kept := _known(group)).size]
     if len(samples) < 2:
         raise InvalidInput(f"Kruskal-Wallis needs two groups with values or more, got {len(samples)}.")
     pooled = np.concatenate(samples)
@@ -46,9 +47,10 @@ def mann_whitney(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     """Return the two-sided p-value of Mann and Whitney's U.
 
     Counted out where the smaller group has up to 8 cases and there are no ties; otherwise the normal approximation
-    with the variance corrected for ties and half a rank for continuity. NaN is left out; 1.0 where all are equal.
+    with the variance corrected for ties and half a rank for continuity. NaN is left out, infinity is the largest value;
+    1.0 where all are equal.
     """
-    one, other = _finite(a), _finite(b)
+    one, other = _known(a), _known(b)
     if not one.size or not other.size:
         raise InvalidInput("Mann-Whitney needs a value in each of the two groups.")
     ranks, ties = _ranks(np.concatenate([one, other]))
@@ -78,9 +80,9 @@ def _exact_two_sided(u: float, n: int, m: int) -> float:
     return float(min(2.0 * tail, 1.0))
 
 
-def _finite(values: npt.ArrayLike) -> Floats:
+def _known(values: npt.ArrayLike) -> Floats:
     data = np.asarray(values, dtype=np.float64).ravel()
-    return data[np.isfinite(data)]
+    return data[~np.isnan(data)]
 
 
 def _ranks(values: Floats) -> tuple[Floats, float]:

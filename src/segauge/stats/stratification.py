@@ -33,6 +33,7 @@ class StratifiedGap:
         n_a, n_b: cases of the two groups that were compared.
         strata: names of the strata with enough cases of both.
         left_out: cases of either group in strata without enough of the other, or without a stratum.
+        failed: cases of either group that failed and have no value (infinity), so that they are in no mean.
 
     """
 
@@ -41,6 +42,7 @@ class StratifiedGap:
     n_b: int
     strata: tuple[str, ...]
     left_out: int
+    failed: int = 0
 
 
 def stratified_gap(
@@ -63,7 +65,7 @@ def stratified_gap(
     adds to both.
 
     Args:
-        values: one score per case; NaN is left out.
+        values: one score per case; NaN is left out, infinity is a failure without a value, which is counted.
         in_a: which cases are in the first group.
         in_b: which are in the second.
         strata: one label per case, None where unknown; without strata the plain difference.
@@ -84,13 +86,14 @@ def stratified_gap(
     used_a, used_b = _joined([one for one, _ in cells.values()], a), _joined([two for _, two in cells.values()], b)
     left_out = int(((a | b) & ~(used_a | used_b)).sum())
     sizes = int(used_a.sum()), int(used_b.sum())
+    failed = int(((np.asarray(in_a, dtype=bool) | np.asarray(in_b, dtype=bool)) & np.isinf(data)).sum())
     if not cells:
-        return StratifiedGap(Estimate(None, None, None, level), *sizes, (), left_out)
+        return StratifiedGap(Estimate(None, None, None, level), *sizes, (), left_out, failed)
     kept = used_a | used_b
     contributions = _contributions(data, cells)[kept]
     options: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "seed": seed, "name": f"gap/{name}"}
     patients = None if cluster is None else [cluster[i] for i in np.flatnonzero(kept).tolist()]
-    return StratifiedGap(estimate(contributions, cluster=patients, **options), *sizes, tuple(cells), left_out)
+    return StratifiedGap(estimate(contributions, cluster=patients, **options), *sizes, tuple(cells), left_out, failed)
 
 
 def _cells(a: Flags, b: Flags, labels: Sequence[str | None]) -> dict[str, tuple[Flags, Flags]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +19,7 @@ from segauge.errors import InvalidInput
 from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.gaps import Flags, Gap, group_gaps
 from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import BLOCK, Floats, fixed_point, require_level, require_resamples, stream
 from segauge.stats.scales import Scale
 
@@ -27,12 +28,27 @@ Labels = Sequence[str | None]
 
 @dataclass(frozen=True)
 class Group:
-    """One group: its size, its estimate (None below the minimum), and its mean drawn towards the others'."""
+    """One group.
+
+    Attributes:
+        name: what it is called.
+        n: its cases, failures included.
+        estimate: over the cases that have a value; None where these are fewer than the minimum.
+        shrunken: its mean drawn towards the others'.
+        failed: cases that failed and have no value: they are in n, and in the share found of the estimate.
+
+    """
 
     name: str
     n: int
     estimate: Estimate | None
     shrunken: float | None
+    failed: int = 0
+
+    @property
+    def size(self) -> str:
+        """How many cases it has, and how many of them failed without a value, in words."""
+        return f"n = {self.n}" + (f", {self.failed} of them failed" if self.failed else "")
 
 
 @dataclass(frozen=True)
@@ -41,10 +57,11 @@ class SubgroupReport:
 
     Attributes:
         groups: in the order of their names; those below `minimum` cases have no estimate.
-        gaps: all pairs of groups that have one.
-        worst: name of the group with the worst mean, None without groups.
+        gaps: all pairs of groups that have one; of the cases that have a value.
+        worst: name of the group with the worst mean, None without groups. Where failures have no value there is no
+            mean: then the group with the worst mean rank of its cases, failures last.
         worst_bound: the limit that its mean does not pass, corrected for the choice among all groups: a lower limit
-            where higher is better, otherwise an upper one.
+            where higher is better, otherwise an upper one. None where failures have no value.
         unlabelled: cases without a group.
         overlapping: True if a case may be in several groups; gaps then resample all cases together.
 
@@ -112,7 +129,7 @@ def estimate_groups(
     """Return the estimates of groups of cases and the gaps between them.
 
     Args:
-        values: one score per case; NaN is left out.
+        values: one score per case; NaN is left out, infinity is a failure without a value, which is counted.
         groups: one label per case (None: no group), or per group a mask of its cases (a case may be in several).
         bounds: ends of the scale.
         higher_is_better: which way is better, to find the worst group.
@@ -155,25 +172,33 @@ def estimate_group_columns(
     require_resamples(n_resamples)
     patterns: dict[bytes, list[int]] = {}
     for j in range(values.shape[1]):
-        patterns.setdefault(np.isfinite(values[:, j]).tobytes(), []).append(j)
+        known = np.isnan(values[:, j]).tobytes() + np.isinf(values[:, j]).tobytes()
+        patterns.setdefault(known, []).append(j)
     options: dict[str, Any] = {"bounds": bounds, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     found: dict[int, SubgroupReport] = {}
     for columns in patterns.values():
         data = values[:, columns]
-        masks = _masks(groups, data[:, 0])
-        large = {key: mask for key, mask in masks.items() if mask.sum() >= max(minimum, 2)}
+        masks, failed = _masks(groups, data[:, 0]), np.isinf(data[:, 0])
+        valued = {key: mask & ~failed for key, mask in masks.items()}
+        large = {key: mask for key, mask in valued.items() if mask.sum() >= max(minimum, 2)}
         gaps = group_gaps(data, large, cluster, level, n_resamples, seed)
-        estimates = {key: _estimates(data, mask, cluster, key, level=level, **options) for key, mask in large.items()}
-        worst = _worst(data, large, cluster, higher_is_better, level, options)
+        estimates = {key: _estimates(data, masks[key], cluster, key, level=level, **options) for key in large}
+        if any((mask & failed).any() for mask in masks.values()):
+            worst = _worst_ranked(data, masks, higher_is_better, max(minimum, 2))
+        else:
+            worst = _worst(data, large, cluster, higher_is_better, level, options)
         labelled = np.any(list(masks.values()), axis=0) if masks else np.zeros(len(data), dtype=bool)
         overlapping = bool(masks) and bool((np.sum(list(masks.values()), axis=0) > 1).any())
-        unlabelled = int((~labelled & np.isfinite(data[:, 0])).sum())
+        unlabelled = int((~labelled & ~np.isnan(data[:, 0])).sum())
         for k, j in enumerate(columns):
-            shrunk = _shrunken(data[:, k], {key: mask for key, mask in masks.items() if mask.any()})
+            shrunk = _shrunken(data[:, k], {key: mask for key, mask in valued.items() if mask.any()})
             members = tuple(
-                Group(key, int(mask.sum()), estimates[key][k] if key in large else None, shrunk.get(key))
+                Group(
+                    key, int(mask.sum()), estimates[key][k] if key in large else None, shrunk.get(key),
+                    int((mask & failed).sum()),
+                )
                 for key, mask in masks.items()
-            )
+            )  # fmt: skip
             found[j] = SubgroupReport(members, gaps[k], *worst[k], unlabelled, overlapping, minimum, level)
     return {names[j]: found[j] for j in range(values.shape[1])}
 
@@ -188,7 +213,7 @@ def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[
     for key, mask in masks.items():
         if mask.shape != data.shape:
             raise InvalidInput(f"The group {key!r} has a mask of {mask.size} cases, but there are {data.size}.")
-    return {key: mask & np.isfinite(data) for key, mask in masks.items()}
+    return {key: mask & ~np.isnan(data) for key, mask in masks.items()}
 
 
 def _estimates(
@@ -221,6 +246,24 @@ def _worst(
         limits = _estimates(data[:, columns], masks[keys[g]], cluster, f"worst/{keys[g]}", level=corrected, **options)
         for j, limit in zip(columns.tolist(), limits, strict=True):
             found[j] = (keys[g], limit.ci_low if higher_is_better else limit.ci_high)
+    return found
+
+
+def _worst_ranked(
+    data: Floats, masks: Mapping[str, Flags], higher_is_better: bool, fewest: int
+) -> list[tuple[str | None, float | None]]:
+    """Return, per column, the group with the worst mean rank of its cases, failures without a value last."""
+    large = {key: mask for key, mask in masks.items() if mask.sum() >= fewest}
+    if not large:
+        return [(None, None)] * data.shape[1]
+    labelled = np.any(list(large.values()), axis=0)
+    found: list[tuple[str | None, float | None]] = []
+    for column in data.T:
+        better = np.where(np.isinf(column), -np.inf, column if higher_is_better else -column)
+        ranks = np.full(column.shape, np.nan)
+        ranks[labelled] = average_ranks(better[labelled])
+        means = {key: float(ranks[mask].mean()) for key, mask in large.items()}
+        found.append((max(means, key=means.__getitem__), None))
     return found
 
 
@@ -275,10 +318,11 @@ def group_interaction(
 
     A case's mean over the models is taken off its scores, which leaves how each model does compared with the others.
     For every model and group the studentised difference between the group and all other cases is computed; the
-    largest is compared with those under permuted group labels. Only cases that every model has a score for.
+    largest is compared with those under permuted group labels. Only cases that every model has a score for, or rightly
+    found nothing where another did not. Where failures have no value, scores are the ranks within each case.
 
     Args:
-        scores: of all models on the same cases.
+        scores: of all models on the same cases; plain values are taken as higher is better.
         groups: one label per case; None is left out.
         minimum: groups with fewer cases are left out.
         n_permutations: of the labels.
@@ -289,8 +333,10 @@ def group_interaction(
     matrix = scores if isinstance(scores, ScoreMatrix) else _plain_matrix(scores)
     if len(groups) != len(matrix.cases):
         raise InvalidInput(f"Expected one group label per case: {len(matrix.cases)} cases, {len(groups)} labels.")
-    usable = np.isfinite(matrix.values).all(axis=1) & np.array([label is not None for label in groups])
-    values, labels = matrix.better[usable], np.array([str(x) for x in groups])[usable]
+    by_case = dict(zip(matrix.cases, groups, strict=True))
+    matrix = _complete(matrix)
+    usable = np.array([by_case[case] is not None for case in matrix.cases], dtype=bool)
+    values, labels = matrix.better[usable], np.array([str(by_case[case]) for case in matrix.cases])[usable]
     names, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
     tested = [g for g in range(names.size) if sizes[g] >= max(minimum, 2) and labels.size - sizes[g] >= max(minimum, 2)]
     if len(matrix.models) < 2 or not tested:
@@ -312,6 +358,16 @@ def group_interaction(
         for m in range(len(matrix.models))
     }
     return Interaction(float(p), (matrix.models[int(model)], str(names[tested[int(group)]])), named)
+
+
+def _complete(matrix: ScoreMatrix) -> ScoreMatrix:
+    """Return the cases that say something about every model, with a number for each."""
+    if matrix.has_failures_without_value:
+        return matrix.as_ranks()
+    if matrix.absent is None or not math.isfinite(matrix.scale.best):
+        return matrix.complete_cases()
+    kept = matrix.select(matrix.is_rankable)
+    return replace(kept, values=np.where(np.isnan(kept.values), kept.scale.best, kept.values))
 
 
 def _plain_matrix(scores: Mapping[str, npt.ArrayLike]) -> ScoreMatrix:

@@ -136,7 +136,7 @@ def _set_analysis(
     scored = given.scored
     unknown = [metric for metric in scored.metrics if not scored.is_comparable(metric)]
     left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
-    left_out += _small_families(given, rules)
+    left_out += [*_small_families(given, rules), *_without_means(given, metrics, rules)]
     boards = {metric: tuple(found["boards", metric]) for metric in metrics if ("boards", metric) in found}
     groups, aggregated = (
         tuple(one for metric in metrics for one in found.get((kind, metric), ()) if one is not None)
@@ -180,6 +180,21 @@ def _small_families(given: StudyInput, rules: Rules) -> Iterator[str]:
         if not family.suggested and sum(size >= minimum for size in sizes.values()) < 2:
             named = ", ".join(f"{name} {size}" for name, size in sizes.items())
             yield f"groups of {family.name!r} are not compared: it takes two of {minimum} cases or more ({named})"
+
+
+def _without_means(given: StudyInput, metrics: Sequence[str], rules: Rules) -> Iterator[str]:
+    """Yield the structures whose groups are not compared because failed cases have no value."""
+    for metric in metrics if given.families else ():
+        named = [
+            structure
+            for structure in given.scored.structures
+            if given.scored.matrix(structure, metric, rules.cases).has_failures_without_value
+        ]
+        if named:
+            yield (
+                f"groups are not compared by {metric} on {', '.join(named)}, nor on the average: failed cases have no "
+                "value there; give them one (a penalty)"
+            )
 
 
 def _maps(scored: ScoredSet, metric: str, boards: Sequence[Board], rules: Rules) -> Iterator[SignificanceMap]:

@@ -235,9 +235,9 @@ def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Bo
             contest, ci=settings.interval, level=settings.level, margin=settings.margin.get(board.metric),
             n_resamples=settings.n_resamples, seed=settings.seed,
         )  # fmt: skip
-        plans = plan_pairs(contest, level=settings.level) if len(contest.cases) > 1 else ()
     except InvalidInput as error:  # such as: no case that every model has a score or a failure for
         return replace(board, sentence=str(error))
+    plans = _plans(contest, settings)
     known = {standing.model: standing for standing in board.standings}
     standings = [_ranked(known.pop(model.name), ranking, board.structure) for model in ranking.models]
     return replace(
@@ -252,6 +252,14 @@ def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Bo
         schemes=ranking.schemes,
         notes=ranking.notes,
     )
+
+
+def _plans(contest: ScoreMatrix, settings: _Settings) -> tuple[PairPlan, ...]:
+    """Return the plans of neighbours; none where two of them share a single case, which does not undo the order."""
+    try:
+        return plan_pairs(contest, level=settings.level)
+    except InvalidInput:
+        return ()
 
 
 def _shown(record: RunRecord, structure: str, name: str, estimate: Estimate | None, mean: float | None) -> Standing:
@@ -291,9 +299,10 @@ def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
         f"{best.name} has the best mean {what}, but {words} cannot be told from it on these {count} cases at {percent}."
     )
     plan = next((plan for plan in plans if best.name in (plan.a, plan.b)), None)
-    if plan is None or not plan.more_cases:
+    other = "" if plan is None else plan.b if plan.a == best.name else plan.a
+    # The next in the order may be told apart although one behind it is not.
+    if plan is None or not plan.more_cases or other not in tied:
         return said
-    other = plan.b if plan.a == best.name else plan.a
     more = "More than 10,000" if plan.more_cases > 10_000 else f"About {plan.more_cases}"
     cases = "case" if plan.more_cases == 1 else "cases"
     return f"{said} {more} more {cases} would separate {best.name} and {other} four times out of five."

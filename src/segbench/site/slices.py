@@ -8,6 +8,7 @@ from functools import partial
 
 import numpy as np
 
+from segauge.nouns import counted
 from segauge.report import figures
 from segauge.report.figures import Interval
 from segauge.report.html import Picture
@@ -91,18 +92,22 @@ def _slice(
         for group in report.groups:
             estimate = group.estimate
             if estimate is None:
-                rows.append(Interval(f"{group.name}", None, note=f"n = {group.n}, too few"))
+                rows.append(Interval(f"{group.name}", None, note=f"{group.size}, too few"))
                 continue
             rows.append(
                 Interval(
-                    group.name, estimate.value, estimate.ci_low, estimate.ci_high, f"{estimate}  n = {group.n}",
+                    group.name, estimate.value, estimate.ci_low, estimate.ci_high, f"{estimate}  {group.size}",
                     emphasis=group.name == report.worst,
                 )
             )  # fmt: skip
         worst.append(_words(name, report))
     title = f"{axis_of(board)} by {column}"
+    failing = any(group.failed for report in reports.values() for group in report.groups)
+    over = ", over the cases that have a value" if failing else ""
+    last = " (by ranks, failures last)" if failing else ""
     caption = (
-        f"Mean of each group with its interval; the worst group of each model is marked. {len(record.cases)} cases."
+        f"Mean of each group with its interval{over}; the worst group of each model is marked{last}. "
+        f"{counted(len(record.cases), 'case')}."
     )
     illustration = Illustration(f"groups-{column}", title, caption, partial(figures.forest, rows, axis=axis_of(board)))
     return Slice(column, Picture.of(illustration), worst)

@@ -237,6 +237,19 @@ def test_groups_of_too_few_cases_are_named(files, capsys):
     assert "groups of 'few' are not compared: it takes two of 5 cases or more (these 1, those 1)" in said
 
 
+def test_groups_without_a_mean_are_named(files, capsys):
+    rows = [
+        f"c{i:02d},{model},hd95,{'' if (i, model) == (3, 'B') else 2 + i / 10}" for i in range(20) for model in "AB"
+    ]
+    status = [",missed" if row.endswith(",") else ",present" for row in rows]
+    lines = ["case,model,metric,value,status", *(row + state for row, state in zip(rows, status, strict=True))]
+    (files / "distances.csv").write_text("\n".join(lines) + "\n")
+    meta = "case,sex\n" + "".join(f"c{i:02d},{'fm'[i % 2]}\n" for i in range(20))
+    (files / "sexes.csv").write_text(meta)
+    assert analyze(files / "out", files / "distances.csv", "--metadata", files / "sexes.csv") == 0
+    assert "groups are not compared by hd95" in capsys.readouterr().out
+
+
 def test_parts_of_a_figure_follow_their_names():
     """Structures that a file system cannot tell apart get other file names, and the joined figure finds each."""
     names = ("maps/Liver-dice", "maps/liver-dice", "maps/liver-dice")
