@@ -300,3 +300,13 @@ def test_no_case_of_an_average_has_a_score():
     assert all(pair.wins is None for pair in found.average.comparison.pairs)
     assert found.average.comparison["c", "a"].wins is None
     assert found.tasks["liver"].scheme == "median"
+
+
+def test_the_interval_of_an_average_stays_on_its_scale():
+    rng = np.random.default_rng(8)
+    high = {
+        task: ScoreMatrix(tuple("abcdef"), ("x", "y"), 1 - 0.4 * rng.random((6, 2)) ** 6, Scale(True, (0.0, 1.0)))
+        for task in ("liver", "spleen")
+    }
+    for model in rank_tasks(high, n_resamples=2000).average.models:
+        assert 0.0 <= model.score.ci_low <= model.score.value <= model.score.ci_high <= 1.0

@@ -15,6 +15,7 @@ from segauge.report.floors import floor_range, floor_sentences
 from segauge.scores import MetricInfo, Status
 from segauge.stats import METHODS, Estimate, Floor, MissingPolicy, share
 from segauge.stats.noise_floors import is_floor
+from segauge.stats.ranks import average_ranks
 from segauge.stats.regression import PRIMARY
 
 #: Metrics that a summary leads with, in this order, as far as a result has them.
@@ -257,7 +258,8 @@ def count_text(estimate: Estimate) -> str:
     parts = [f"n = {estimate.n}{together}"]
     failed = {reason: count for reason, count in estimate.failed.items() if count}
     if failed:
-        parts.append(f"{_by_reason(failed)} counted at the worst value")
+        worth = "a penalty" if "failed=penalty" in estimate.policy else "the worst value"
+        parts.append(f"{_by_reason(failed)} counted at {worth}")
     left_out = {reason: count for reason, count in estimate.excluded.items() if count}
     if left_out:
         parts.append(f"without {_by_reason(left_out)}")
@@ -380,10 +382,10 @@ def _disagreements(
 
 
 def _percentiles(column: npt.NDArray[np.float64], usable: Sequence[int], info: MetricInfo) -> dict[int, float]:
-    """Return per case the share of cases that are worse."""
+    """Return per case the share of cases that are worse, ties counting half: of equal ones none is the worst."""
     sign = 1.0 if info.direction == "higher" else -1.0
-    order = sorted(usable, key=lambda i: sign * float(column[i]))
-    return {i: place / (len(order) - 1) for place, i in enumerate(order)}
+    places = len(usable) - average_ranks(sign * column[list(usable)])
+    return dict(zip(usable, (places / (len(usable) - 1)).tolist(), strict=True))
 
 
 def _middle(ordered: Sequence[float]) -> float:

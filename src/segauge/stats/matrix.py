@@ -140,6 +140,14 @@ class ScoreMatrix:
             return np.asarray(np.mean([part.means for part, _ in self.parts], axis=0))
         return _divided(np.nan_to_num(self.values).sum(axis=0), (~np.isnan(self.values)).sum(axis=0))
 
+    @property
+    def mean_bounds(self) -> tuple[float, float]:
+        """The ends of the scale of a mean: of an average those of its tasks, which what a case adds may pass."""
+        if not self.parts:
+            return self.scale.bounds
+        low, high = np.mean([part.mean_bounds for part, _ in self.parts], axis=0)
+        return float(low), float(high)
+
     def means_without(self) -> Floats:
         """Return (cases, models): the means without each case in turn; NaN where nothing is left.
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from segbench.analysis.groups.conditions import is_label_list, number
 
@@ -121,11 +124,15 @@ def _binned(column: str, cells: Mapping[str, list[str]], numbers: list[float]) -
     low, width = _bins(min(numbers), max(numbers))
     whole = width == int(width) and all(value == int(value) for value in numbers)
 
+    def place(value: float) -> int:
+        # 0.3 lies in the bin from 0.3 on, although 0.3 / 0.1 is a little less than 3.
+        return int((value - low) / width + 1e-9)
+
     def level(value: float) -> str:
-        start = low + width * int((value - low) // width)
+        start = low + width * place(value)
         return f"{start:g}-{start + width - 1:g}" if whole else f"{start:g} to <{start + width:g}"
 
-    steps = int((max(numbers) - low) // width) + 1
+    steps = place(max(numbers)) + 1
     levels = tuple(level(low + width * (i + 0.5)) for i in range(steps))
     values = {name: [v for cell in found if (v := number(cell)) is not None] for name, found in cells.items()}
     counts = {name: Counter(map(level, found)) for name, found in values.items()}
@@ -140,12 +147,11 @@ def _bins(low: float, high: float) -> tuple[float, float]:
     while rough < scale:
         scale /= 10.0
     width = next(scale * step for step in (1, 2, 5, 10) if scale * step >= rough)
-    return width * (low // width), width
+    return width * math.floor(low / width + 1e-9), width
 
 
 def _summary(values: list[float]) -> str:
     if not values:
         return ""
-    ordered = sorted(values)
-    first, middle, third = (ordered[round(share * (len(ordered) - 1))] for share in (0.25, 0.5, 0.75))
+    first, middle, third = np.quantile(values, (0.25, 0.5, 0.75))
     return f"median {middle:g} [{first:g}, {third:g}]"

@@ -11,6 +11,7 @@ from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.nouns import counted
+from segauge.stats import scale_of
 from segbench.analysis import (
     Assessment,
     Claim,
@@ -92,8 +93,9 @@ def _run_review(claim: Claim, args: argparse.Namespace, level: float) -> int:
         other,
         correlation=args.correlation,
         paired=len(args.n) == 1,
-        higher_is_better=args.higher_is_better != "no",
-        margin=claim.margin or args.margin,
+        higher_is_better=_is_higher_better(claim, args),
+        by=claim.margin or 0.0,
+        margin=args.margin,
         level=level,
     )
     for line in _review_lines(claim, found):
@@ -104,6 +106,16 @@ def _run_review(claim: Claim, args: argparse.Namespace, level: float) -> int:
         "supported" if found.probability_false < alpha else "refuted" if found.probability_false > 1 - alpha else ""
     )
     return CODES[verdict or "not shown"]
+
+
+def _is_higher_better(claim: Claim, args: argparse.Namespace) -> bool:
+    """Return which way is better: as told, or as the metric of the claim has it."""
+    if args.higher_is_better is not None:
+        return bool(args.higher_is_better == "yes")
+    metric = claim.metric or args.metric
+    if metric:
+        return scale_of(metric).higher_is_better
+    raise InvalidInput('Say the metric ("A > B on dice"), or which way is better: --higher-is-better yes or no.')
 
 
 def _lines(found: Assessment) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from segauge.stats.matrix import RANKED_WITHIN_CASES
 from segbench.leaderboard import AVERAGE, Board
 from segbench.site.axes import Axis, axis_for
 from segbench.site.chapters import Chapter, metric_title
@@ -62,10 +63,15 @@ def overall_boards(chapters: Sequence[Chapter]) -> tuple[OverallBoard, ...]:
 
 
 def _whole(chapter: Chapter, metric: str) -> Board | None:
-    """Return the board that stands for a whole test set: the average, or the only structure that there is."""
+    """Return the board that stands for a whole test set: the average, or the only structure that there is.
+
+    None where its numbers are ranks within the cases, because failures have no value.
+    """
     boards = [board for board in chapter.boards if board.metric == metric]
     average = next((board for board in boards if board.structure == AVERAGE), None)
-    return average if average is not None else boards[0] if len(boards) == 1 else None
+    whole = average if average is not None else boards[0] if len(boards) == 1 else None
+    # Mean ranks of one test set have no mean with the millimetres of another.
+    return None if whole is None or RANKED_WITHIN_CASES in whole.notes else whole
 
 
 def _overall(metric: str, parts: Sequence[tuple[Chapter, Board]]) -> OverallBoard:

@@ -1,12 +1,16 @@
 """Claims: read from sentences, judged on simulated scores whose truth is known, and from published numbers."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy import stats as scipy_stats
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import Scale, ScoreMatrix
+from segauge.stats import Scale, ScoreMatrix, score_matrix
 from segbench.analysis import (
+    Claim,
     Published,
     ScoredSet,
     assess_claim,
@@ -15,6 +19,7 @@ from segbench.analysis import (
     review_claim,
     rules_of,
 )
+from tests.segbench import made_up
 
 
 @pytest.mark.parametrize(
@@ -209,3 +214,35 @@ def test_no_case_wins_an_average_of_structure_means():
     assert (found["structure-means"].closest.wins, found["structure-means"].closest.wilcoxon_p) == (None, None)
     assert found["case-mean"].closest.wins == 1.0
     assert found["case-mean"].closest.wilcoxon_p < 1e-5
+
+
+def test_review_of_a_lead_asks_for_the_lead():
+    a, b = Published("a", 0.90, 0.05, 40), Published("b", 0.88, 0.05, 40)
+    from scipy.stats import t
+
+    error = 0.05 * np.sqrt(2 * (1 - 0.5)) / np.sqrt(40)
+    for by in (0.0, 0.015, 0.03):
+        found = review_claim(a, b, correlation=0.5, by=by)
+        assert found.probability_false == pytest.approx(t.cdf((by - 0.02) / error, 39), rel=1e-9)
+
+
+def test_a_claim_counts_false_findings():
+    """Where there is nothing to find, the loud model finds something in ten cases."""
+    quiet = np.concatenate([np.linspace(0.85, 0.91, 20), np.full(10, np.nan)])
+    loud = np.concatenate([quiet[:20] + np.linspace(0.015, 0.025, 20), np.zeros(10)])
+    tables = {"quiet": made_up.table(quiet), "loud": made_up.table(loud)}
+    status = tables["loud"].status.copy()
+    status[20:, 0] = Status.SPURIOUS
+    tables["loud"] = replace(tables["loud"], status=status)
+    tables["mute"] = tables["quiet"]
+    matrix = score_matrix(tables)
+    found = assess_claim(matrix, Claim("", "quiet", "loud", "better"), n_resamples=1000)
+    expected = np.concatenate([(quiet - loud)[:20], np.ones(10)])
+    assert (found.verdict, found.n) == ("supported", 30)
+    assert found.rivals[0].pair.delta == pytest.approx(expected.mean())
+    assert found.rivals[0].wilcoxon_p == pytest.approx(scipy_stats.wilcoxon(expected, method="approx").pvalue, rel=1e-6)
+    assert found.means["quiet"].value == pytest.approx(0.88)
+    assert any("nothing to find" in note for note in found.notes)
+    # Two that find nothing say nothing about each other there.
+    everybody = assess_claim(matrix, Claim("", "quiet", "all", "better"), n_resamples=1000)
+    assert {rival.pair.b: rival.pair.n for rival in everybody.rivals} == {"loud": 30, "mute": 20}

@@ -24,6 +24,7 @@ from segbench.site.counts import Counts, counts_of
 from segbench.site.downloads import download_names, score_lines
 from segbench.site.history import history_of
 from segbench.site.models import model_views
+from segbench.site.overall import overall_boards
 from segbench.site.slices import group_labels
 from tests.segbench.made_up import record as made_up
 from tests.segbench.made_up import table
@@ -164,6 +165,23 @@ def test_several_records_share_a_site_and_an_overall_board(tmp_path, undrawn):
     assert f"{sum(means) / 2:.3f}" in overall
     # peeker has seen one of the two test sets, so it has no overall mean.
     assert "ranked on 1 of 2" in overall
+
+
+def test_mean_ranks_are_not_averaged_with_millimetres():
+    """In one of two test sets a failed distance has no value: its models are ranked within the cases."""
+    near, far = np.linspace(2, 4, 12), np.linspace(6, 9, 12)
+    failing = near.copy()
+    failing[0] = np.nan
+    records = []
+    for name, values, missed in (("here", near, []), ("there", failing, [(0, 0)])):
+        tables = {"a": table(values, metrics=("hd95",), missed=missed), "b": table(far, metrics=("hd95",))}
+        made = made_up(tables)
+        records.append(analysed(replace(made, dataset=replace(made.dataset, name=name))))
+    assert records[1].analysis["boards"][0]["standings"][0]["mean"] < 2.0  # a mean rank
+    assert overall_boards(chapters_of(records)) == ()
+    plain = [records[0], replace(records[0], dataset=replace(records[0].dataset, name="elsewhere"))]
+    (board,) = overall_boards(chapters_of(plain))
+    assert board.rows[0].mean == pytest.approx(near.mean())
 
 
 def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, undrawn):

@@ -184,6 +184,9 @@ def test_reviewers_need_no_cases(capsys):
     assert main(["claim", "A > B on dice", "--reviewer", *numbers]) == 0
     assert main(["claim", "A < B on dice", "--reviewer", *numbers]) == 7
     assert main(["claim", "A > B on hd95", "--reviewer", *numbers, "--higher-is-better", "no"]) == 7
+    # A distance is better where it is smaller, without being told; an unknown metric has to be told.
+    assert main(["claim", "A > B on hd95", "--reviewer", *numbers]) == 7
+    assert main(["claim", "A > B on blobs", "--reviewer", *numbers]) == 1
     assert main(["claim", "A > B on dice", "--reviewer", "--mean", "0.95", "0.90"]) == 1
     assert "--sd A B" in capsys.readouterr().err
 

@@ -44,7 +44,7 @@ class Scenario:
         correlation: of the per-case scores; None for separate test sets.
         sd_difference: standard deviation of the per-case differences; None for separate test sets.
         ci_low, ci_high: interval of the mean difference (Student's t).
-        probability_false: that the first model is not better (by the margin).
+        probability_false: that the first model is not better, by as much as is claimed.
         equivalence: probability that the difference is within the margin; None without one.
         cases_needed: to find the published difference with 80 % power; None where no realistic number is enough.
 
@@ -90,10 +90,11 @@ def review_claim(
     correlation: float | None = None,
     paired: bool = True,
     higher_is_better: bool = True,
+    by: float = 0.0,
     margin: float | None = None,
     level: float = 0.95,
 ) -> Review:
-    """Return what mean, SD and n say about "a is better than b".
+    """Return what mean, SD and n say about "a is better than b", or "a is better than b by so much".
 
     Args:
         a: the model that is claimed to be better.
@@ -101,12 +102,15 @@ def review_claim(
         correlation: of the two models' per-case scores, where it is known.
         paired: both on the same cases (then n must be the same); otherwise two separate test sets.
         higher_is_better: which way is better.
+        by: how much better a is claimed to be.
         margin: differences within it do not matter.
         level: of the intervals.
 
     """
     if margin is not None and not margin > 0:
         raise InvalidInput(f"Expected a positive margin in the metric's unit, got {margin!r}.")
+    if not by >= 0:
+        raise InvalidInput(f"Expected a lead of 0 or more in the metric's unit, got {by!r}.")
     if not 0.0 < level < 1.0:
         raise InvalidInput(f"Expected a level between 0 and 1, such as 0.95, got {level!r}.")
     if correlation is not None and not -1.0 <= correlation <= 1.0:
@@ -116,7 +120,7 @@ def review_claim(
     difference = (a.mean - b.mean) if higher_is_better else (b.mean - a.mean)
     notes = ["Student's t on published moments: for skewed scores of few cases it is too sure (90 % at n=10)."]
     if not paired:
-        scenarios: tuple[Scenario, ...] = (_separate(difference, a, b, margin, level),)
+        scenarios: tuple[Scenario, ...] = (_separate(difference, a, b, by, margin, level),)
         notes.append("Two separate test sets: nothing is known about their difference in difficulty.")
         return Review(a, b, difference, scenarios, scenarios[0].probability_false, margin, level, tuple(notes))
     if correlation is not None:
@@ -130,31 +134,31 @@ def review_claim(
             f"The correlation of the two models' scores is not published; {chosen[0]:g} to {chosen[2]:g} covers 90 % "
             "of the pairs of 19 CT models on nine organs."
         )
-    scenarios = tuple(_same_cases(difference, a, b, value, margin, level) for value in chosen)
-    false = [_same_cases(difference, a, b, value, margin, level).probability_false for value in everything]
+    scenarios = tuple(_same_cases(difference, a, b, value, by, margin, level) for value in chosen)
+    false = [_same_cases(difference, a, b, value, by, margin, level).probability_false for value in everything]
     return Review(a, b, difference, scenarios, float(np.mean(false)), margin, level, tuple(notes))
 
 
 def _same_cases(
-    difference: float, a: Published, b: Published, correlation: float, margin: float | None, level: float
+    difference: float, a: Published, b: Published, correlation: float, by: float, margin: float | None, level: float
 ) -> Scenario:
     variance = a.sd**2 + b.sd**2 - 2.0 * correlation * a.sd * b.sd
     spread = math.sqrt(max(variance, 0.0))
     needed = cases_to_separate(difference, spread, level=level) if spread > 0 else (2 if difference else None)
-    return _scenario(difference, spread / math.sqrt(a.n), a.n - 1, margin, level, correlation, spread, needed)
+    return _scenario(difference, spread / math.sqrt(a.n), a.n - 1, by, margin, level, correlation, spread, needed)
 
 
-def _separate(difference: float, a: Published, b: Published, margin: float | None, level: float) -> Scenario:
+def _separate(difference: float, a: Published, b: Published, by: float, margin: float | None, level: float) -> Scenario:
     """Welch's t."""
     one, other = a.sd**2 / a.n, b.sd**2 / b.n
     parts = one**2 / (a.n - 1) + other**2 / (b.n - 1)
     freedom = (one + other) ** 2 / parts if parts > 0 else a.n + b.n - 2
-    return _scenario(difference, math.sqrt(one + other), freedom, margin, level, None, None, None)
+    return _scenario(difference, math.sqrt(one + other), freedom, by, margin, level, None, None, None)
 
 
 def _scenario(
-    difference: float, error: float, freedom: float, margin: float | None, level: float, correlation: float | None,
-    spread: float | None, needed: int | None,
+    difference: float, error: float, freedom: float, by: float, margin: float | None, level: float,
+    correlation: float | None, spread: float | None, needed: int | None,
 ) -> Scenario:  # fmt: skip
     from scipy.special import stdtr, stdtrit
 
@@ -167,4 +171,4 @@ def _scenario(
         return float(stdtr(freedom, (limit - difference) / error))
 
     equivalent = None if margin is None else below(margin) - below(-margin)
-    return Scenario(correlation, spread, difference - half, difference + half, below(0.0), equivalent, needed)
+    return Scenario(correlation, spread, difference - half, difference + half, below(by), equivalent, needed)
