@@ -333,3 +333,13 @@ class TestSignsOnly:
         ids = [f"{i + 1:02d}" for i in range(18)]
         pair = compare({"a": a, "b": 1.0 - a}, cluster={case: case[0] for case in ids}).pairs[0]
         assert pair.p_value > 0.05
+
+
+def test_sign_flips_that_tie_but_for_rounding_count():
+    """Sums of tenths: in binary 0.1 + 0.2 is not 0.3, but as large as it."""
+    rng = np.random.default_rng(4)
+    for _ in range(60):
+        tenths = rng.integers(-9, 10, rng.integers(2, 10))
+        signs = np.array(list(itertools.product([1, -1], repeat=tenths.size)))
+        expected = np.mean(np.abs(signs @ tenths) >= abs(tenths.sum()))
+        assert sign_flip((tenths / 10)[:, None], 100, stream(0, "signs"))[0] == pytest.approx(expected, abs=1e-12)

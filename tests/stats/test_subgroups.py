@@ -228,3 +228,28 @@ def test_a_stratified_gap_says_how_many_failed():
     values, labels = failing_distances()
     old = np.array([label == "old" for label in labels])
     assert stratified_gap(values, old, ~old, n_resamples=200).failed == 4
+
+
+def test_patients_are_permuted_where_they_have_several_cases():
+    """Patients differ, groups do not: case by case four in ten tests would find an interaction."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng([seed, 7])
+        patients = np.arange(16).repeat(5)
+        values = rng.normal(0, 1, (16, 2))[patients] + rng.normal(0, 0.3, (80, 2))
+        matrix = ScoreMatrix(tuple(map(str, range(80))), ("a", "b"), values, clusters=tuple(map(str, patients)))
+        labels = ["fm"[patient % 2] for patient in patients]
+        found += group_interaction(matrix, labels, n_permutations=200, seed=seed).p_value < 0.05
+    # 5 % of 60 are 3; more than 9 have a probability of 0.0006.
+    assert found <= 9
+
+
+def test_patients_of_one_case_change_no_interaction():
+    rng = np.random.default_rng(2)
+    values, cases = rng.random((30, 3)), tuple(f"{i:02d}" for i in range(30))
+    labels = ["fm"[i % 2] for i in range(30)]
+    plain = ScoreMatrix(cases, tuple("abc"), values)
+    alone = ScoreMatrix(cases, tuple("abc"), values, clusters=cases)
+    one, other = (group_interaction(matrix, labels, n_permutations=200) for matrix in (plain, alone))
+    assert one.p_value == other.p_value
+    assert one.deviations == pytest.approx(other.deviations)

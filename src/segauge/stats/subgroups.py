@@ -319,7 +319,9 @@ def group_interaction(
     A case's mean over the models is taken off its scores, which leaves how each model does compared with the others.
     For every model and group the studentised difference between the group and all other cases is computed; the
     largest is compared with those under permuted group labels. Only cases that every model has a score for, or rightly
-    found nothing where another did not. Where failures have no value, scores are the ranks within each case.
+    found nothing where another did not. Where failures have no value, scores are the ranks within each case. Where a
+    patient has several cases (clusters of the matrix), what is permuted are patients, with the mean of their cases in a
+    group: cases of one patient go together, and would make any difference between patients one between groups.
 
     Args:
         scores: of all models on the same cases; plain values are taken as higher is better.
@@ -337,8 +339,14 @@ def group_interaction(
     matrix = _complete(matrix)
     usable = np.array([by_case[case] is not None for case in matrix.cases], dtype=bool)
     values, labels = matrix.better[usable], np.array([str(by_case[case]) for case in matrix.cases])[usable]
-    names, codes, sizes = np.unique(labels, return_inverse=True, return_counts=True)
-    tested = [g for g in range(names.size) if sizes[g] >= max(minimum, 2) and labels.size - sizes[g] >= max(minimum, 2)]
+    names, cases_in = np.unique(labels, return_counts=True)
+    if matrix.clusters is not None:
+        values, labels = _patient_means(values, labels, np.array(matrix.clusters)[usable])
+    codes = np.searchsorted(names, labels)
+    units = np.bincount(codes, minlength=names.size)
+    fewest = max(minimum, 2)
+    large = (np.minimum(cases_in, cases_in.sum() - cases_in) >= fewest) & (np.minimum(units, units.sum() - units) >= 2)
+    tested = np.flatnonzero(large).tolist()
     if len(matrix.models) < 2 or not tested:
         return Interaction(None, None, {})
     residuals = values - values.mean(axis=1, keepdims=True)
@@ -368,6 +376,15 @@ def _complete(matrix: ScoreMatrix) -> ScoreMatrix:
         return matrix.complete_cases()
     kept = matrix.select(matrix.is_rankable)
     return replace(kept, values=np.where(np.isnan(kept.values), kept.scale.best, kept.values))
+
+
+def _patient_means(
+    values: Floats, labels: npt.NDArray[np.str_], clusters: npt.NDArray[np.str_]
+) -> tuple[Floats, npt.NDArray[np.str_]]:
+    """Return one row per patient and group: the mean of the patient's cases in it."""
+    units = sorted(set(zip(clusters.tolist(), labels.tolist(), strict=True)))
+    rows = [values[(clusters == patient) & (labels == label)].mean(axis=0) for patient, label in units]
+    return np.array(rows).reshape(-1, values.shape[1]), np.array([label for _, label in units], dtype=labels.dtype)
 
 
 def _plain_matrix(scores: Mapping[str, npt.ArrayLike]) -> ScoreMatrix:
