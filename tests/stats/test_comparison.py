@@ -343,3 +343,34 @@ def test_sign_flips_that_tie_but_for_rounding_count():
         signs = np.array(list(itertools.product([1, -1], repeat=tenths.size)))
         expected = np.mean(np.abs(signs @ tenths) >= abs(tenths.sum()))
         assert sign_flip((tenths / 10)[:, None], 100, stream(0, "signs"))[0] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_model_with_a_single_case_hides_no_difference_between_the_others():
+    rng = np.random.default_rng(0)
+    a = 0.8 + 0.1 * rng.random(30)
+    b = a - 0.05 + 0.01 * rng.random(30)
+    c = np.full(30, np.nan)
+    c[3] = 0.5
+    found = compare({"a": a, "b": b, "c": c}, bounds=(0, 1))["a", "b"]
+    assert found.favored == "a"
+    assert found.ci_low > 0
+    assert rank({"a": a, "b": b, "c": c}, bounds=(0, 1))["b"].place == 2
+
+
+def test_a_failure_without_a_value_is_the_largest_difference_of_a_rank_test():
+    rng = np.random.default_rng(3)
+    d = np.concatenate([rng.normal(0.1, 1, 20), [np.inf] * 6, [np.nan]])
+    expected = scipy_stats.wilcoxon(d[~np.isnan(d)], method="approx", correction=False).pvalue
+    assert wilcoxon(d[:, None])[0] == pytest.approx(expected, rel=1e-9)
+    assert wilcoxon(np.column_stack([d[:-1], -d[:-1]])) == pytest.approx([expected] * 2, rel=1e-9)
+
+
+def test_many_models_with_signs_only_keep_their_joint_intervals():
+    """Four of five models are the same: nothing regularises the others, and yet all pairs are judged together."""
+    a = np.array([1.0] * 14 + [0.0] * 6)
+    found = compare({"a": a, **dict.fromkeys("bcde", 1.0 - a)}, n_resamples=2000)["a", "b"]
+    alone = compare({"a": a, "b": 1.0 - a}, n_resamples=2000).pairs[0]
+    # Around the mean, as every interval of the maximum; the limits of the sign test are not.
+    assert (found.ci_low + found.ci_high) / 2 == pytest.approx(found.delta)
+    assert (alone.ci_low + alone.ci_high) / 2 != pytest.approx(alone.delta)
+    assert found.p_value != alone.p_value

@@ -194,3 +194,15 @@ def test_patients_are_resampled_together():
         for cluster in (None, {case: f"p{i // 2}" for i, case in enumerate(CASES)})
     )
     assert together.ci_high - together.ci_low > 1.2 * (alone.ci_high - alone.ci_low)
+
+
+def test_a_case_that_a_version_lacks_is_no_failure_where_there_is_nothing_to_find():
+    ids = tuple(f"c{i:02d}" for i in range(12))
+    states = np.full((12, 1), Status.PRESENT, dtype=object)
+    states[10:] = Status.ABSENT
+    values = np.full((12, 1, 1), 0.9)
+    values[10:] = np.nan
+    before = ScoreTable(ids, ("liver",), ("dice",), values, states)
+    after = ScoreTable(ids[1:11], ("liver",), ("dice",), values[1:11], states[1:11])
+    (change,) = difference(before, after).changes
+    assert change.new_failures == ("c00",)

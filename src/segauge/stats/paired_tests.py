@@ -53,7 +53,7 @@ def share_limits(count: Floats, total: Floats, level: float) -> tuple[Floats, Fl
 def wilcoxon(
     differences: Floats, *, alternative: Alternative = "two-sided", exact: bool | None = None, correction: bool = False
 ) -> Floats:
-    """Return the p-values of Wilcoxon's signed-rank test; zero and NaN differences are left out.
+    """Return the p-values of Wilcoxon's signed-rank test; zero and NaN differences are left out, infinite ones largest.
 
     `exact=None` counts the distribution out for up to 50 differences without ties, and otherwise takes the normal
     approximation (with the variance corrected for ties; `correction` subtracts half a rank for continuity).
@@ -89,24 +89,24 @@ class SignedRanks:
 
 def signed_ranks(column: Floats) -> SignedRanks:
     """Rank the absolute differences of one pair; zero and NaN differences are left out."""
-    finite = column[np.isfinite(column)]
-    values = finite[finite != 0]
+    known = column[~np.isnan(column)]
+    values = known[known != 0]
     if not values.size:
-        return SignedRanks(0.0, 0, 0.0, is_plain=finite.size == 0)
+        return SignedRanks(0.0, 0, 0.0, is_plain=known.size == 0)
     keys = np.sort(_keys(values))
     sizes = keys >> 1
     starts = np.flatnonzero(np.concatenate([[True], sizes[1:] != sizes[:-1]]))
     ties = np.diff(starts, append=values.size)
     ranks = np.cumsum(ties) - (ties - 1) / 2.0
     positive = float((ranks * np.add.reduceat(keys & 1, starts)).sum())
-    return SignedRanks(positive, values.size, float((ties**3 - ties).sum()), is_plain=starts.size == finite.size)
+    return SignedRanks(positive, values.size, float((ties**3 - ties).sum()), is_plain=starts.size == known.size)
 
 
 def signed_ranks_of(differences: Floats) -> list[SignedRanks]:
     """Return the signed ranks of each pair of (cases, pairs); the pairs without a tie are ranked all at once."""
     rows = np.ascontiguousarray(differences.T)
     n = rows.shape[1]
-    if n == 0 or not np.isfinite(rows).all():
+    if n == 0 or np.isnan(rows).any():
         return [signed_ranks(row) for row in rows]
     keys = _keys(rows)
     keys.sort(axis=1)

@@ -103,6 +103,7 @@ class PairStatistics:
         facts: mean, standard error, cases and wins of each pair.
         statistics, resampled: the absolute t statistics of the pairs, observed and per resample.
         regularisation: what is added to each standard error.
+        is_pair_by_pair: True if each pair is compared for itself: two models, or if not regularised.
         model_shifts: the models' resampled means minus their means, from the same resamples.
         matrix: the scores.
 
@@ -114,6 +115,7 @@ class PairStatistics:
     statistics: Floats
     resampled: Floats
     regularisation: float
+    is_pair_by_pair: bool
     model_shifts: Floats
     matrix: ScoreMatrix
 
@@ -149,8 +151,8 @@ class PairStatistics:
 
     @property
     def by_sign_test(self) -> npt.NDArray[np.bool_]:
-        """Which pairs are told apart by the sign test: not where other pairs' spread stands in for their own."""
-        return self.facts.is_sign_only & (self.regularisation == 0.0)
+        """Which pairs are told apart by the sign test, where each pair stands for itself."""
+        return self.facts.is_sign_only & self.is_pair_by_pair
 
     def sign_limits(self, level: float) -> tuple[Floats, Floats]:
         """Return the limits of the mean difference of each pair that go with the sign test; NaN for the others.
@@ -168,9 +170,10 @@ class PairStatistics:
 def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regularised: bool = True) -> PairStatistics:
     """Resample the differences of all pairs of models.
 
-    d and se are the mean and standard error of a pair's differences, s0 the median se of all pairs (0 for two models,
-    or if not regularised); t = |d| / (se + s0), and per resample T = |d* - d| / (se* + s0). The regularisation s0 keeps
-    a pair with a tiny standard error (two nearly equal models that differ on one case) from ruling the maximum.
+    d and se are the mean and standard error of a pair's differences, s0 the median se of all pairs that have one (0 for
+    two models, or if not regularised); t = |d| / (se + s0), and per resample T = |d* - d| / (se* + s0). The
+    regularisation s0 keeps a pair with a tiny standard error (two nearly equal models that differ on one case) from
+    ruling the maximum.
 
     The pairs are taken by the block: a hundred models have 4950 of them, whose differences on thousands of cases would
     take gigabytes at once. All blocks share one set of draws, so that no number depends on the size of the blocks.
@@ -189,7 +192,9 @@ def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regular
             sample = Sample.of(np.ascontiguousarray(differences), clusters)
             shifts[:, block], errors[:, block] = sample.shifts_and_errors(draws.sums)
     known = PairFacts.together(facts)
-    regularisation = float(np.median(known.errors)) if regularised and len(matrix.models) > 2 else 0.0
+    # Pairs with fewer than two cases in common have no standard error, and no say in that of the others.
+    finite = known.errors[np.isfinite(known.errors)]
+    regularisation = float(np.median(finite)) if finite.size and regularised and len(matrix.models) > 2 else 0.0
     models = Sample.of(np.ascontiguousarray(matrix.values), clusters)
     errors += regularisation
     return PairStatistics(
@@ -199,6 +204,7 @@ def pair_statistics(matrix: ScoreMatrix, n_resamples: int, seed: int, *, regular
         _ratio(np.abs(known.means), known.errors + regularisation),
         _ratio(np.abs(shifts, out=shifts), errors),
         regularisation,
+        not regularised or len(matrix.models) == 2,
         models.shifts_by(draws.sums) if n_resamples else np.empty((0, len(matrix.models))),
         matrix,
     )

@@ -15,7 +15,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
-from segauge.scores import ScoreTable
+from segauge.scores import ScoreTable, Status
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import NOTHING_TO_FIND, CasePolicy, score_matrix
 from segauge.stats.missing import AUTO, MissingPolicy
@@ -281,7 +281,10 @@ def _change(before: ScoreTable, after: ScoreTable, structure: str, metric: str, 
         cases=how.cases,
         cluster=how.cluster,
     )
-    failed = _failed_cases(matrix.cases, after, structure), _failed_cases(matrix.cases, before, structure)
+    failed = (
+        _failed_cases(matrix.cases, after, before, structure),
+        _failed_cases(matrix.cases, before, after, structure),
+    )
     # A distance has no mean over failures: the change is over the cases found in both, failures are listed beside.
     values = np.where(np.isinf(matrix.values), np.nan, matrix.values)
     compared = replace(matrix, values=values)
@@ -303,9 +306,13 @@ def _change(before: ScoreTable, after: ScoreTable, structure: str, metric: str, 
     )  # fmt: skip
 
 
-def _failed_cases(cases: tuple[str, ...], table: ScoreTable, structure: str) -> set[str]:
-    states = dict(zip(table.cases, table.status[:, table.structures.index(structure)], strict=True))
-    return {case for case in cases if case not in states or states[case].is_failure}
+def _failed_cases(cases: tuple[str, ...], table: ScoreTable, other: ScoreTable, structure: str) -> set[str]:
+    """Return the cases that a version failed on; one that it lacks is a failure if there was something to find."""
+    states, others = (
+        dict(zip(one.cases, one.status[:, one.structures.index(structure)], strict=True)) for one in (table, other)
+    )
+    empty = {case for case in cases if others.get(case) in (Status.ABSENT, Status.SPURIOUS)}
+    return {case for case in cases if (states[case].is_failure if case in states else case not in empty)}
 
 
 def _adjusted(change: Change, p_value: float, level: float) -> Change:
