@@ -9,6 +9,7 @@ import pytest
 
 import segauge
 from segauge.cli import COMMANDS, main
+from segauge.cli.diff import REGRESSION
 from segauge.io.tables import write_scores
 from segauge.scores import ScoreTable, Status
 
@@ -245,3 +246,40 @@ def test_help_loads_nothing_heavy():
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert found.splitlines()[-1] == "[]"
+
+
+def _false_findings(folder):
+    """Write two models, of which B is a little better on 20 cases and finds something in 10 that have nothing."""
+    head = "case,model,structure,metric,value,status"
+    found = {
+        "A": [*(f"{0.86 + 0.002 * i:.4f},present" for i in range(20)), *[",absent"] * 10],
+        "B": [*(f"{0.88 + 0.00201 * i:.4f},present" for i in range(20)), *["0,spurious"] * 10],
+    }
+    for model, cells in found.items():
+        rows = [f"c{i:02d},{model},liver,dice,{cell}" for i, cell in enumerate(cells)]
+        (folder / f"{model}.csv").write_text("\n".join([head, *rows]) + "\n")
+    return [str(folder / "A.csv"), str(folder / "B.csv")]
+
+
+@pytest.mark.parametrize("command", ["rank", "plan", "diff"])
+def test_false_findings_are_counted_and_said(tmp_path, capsys, command):
+    files = _false_findings(tmp_path)
+    code = main([command, *files])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "there is nothing to find" in said
+    if command == "rank":
+        assert said.index("1 │ A") < said.index("2 │ B")
+    elif command == "plan":
+        assert "A - B │ 30 │ +0.3" in said
+    else:
+        assert code == REGRESSION
+        assert "worse" in said
+
+
+def test_plans_by_ranks_say_so(tmp_path, capsys):
+    rows = [f"c{i:02d},{model},hd95,{2 + i / 10 + (model == 'B')},present" for i in range(12) for model in "AB"]
+    rows[-1] = "c11,B,hd95,,missed"
+    path = tmp_path / "scores.csv"
+    path.write_text("\n".join(["case,model,metric,value,status", *rows]) + "\n")
+    assert main(["plan", str(path)]) == 0
+    assert "scores are ranks within each case" in capsys.readouterr().out

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("altair", reason="the report needs segauge[report]")
 pytest.importorskip("jinja2", reason="the report needs segauge[report]")
 
+from segauge import Case, evaluate
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, comparison_text, pair_table
@@ -126,3 +127,21 @@ def test_cases_that_one_model_lacks_count_as_its_failures():
     assert found.n_cases == 30
     assert found.failures["short"] == (10, 60)
     assert found.ranking.models[0].name == "full"
+
+
+def test_false_findings_are_counted_and_said():
+    gt = np.zeros((10, 10, 8), dtype=np.uint8)
+    gt[2:8, 2:8, 2:6] = 1
+    empty, shifted = np.zeros_like(gt), np.roll(gt, 1, axis=0)
+    truths = [gt] * 14 + [empty] * 8
+    quiet = [Case(f"c{i:02d}", shifted if one is gt else empty, one) for i, one in enumerate(truths)]
+    loud = [Case(f"c{i:02d}", gt, one) for i, one in enumerate(truths)]
+    results = {
+        name: evaluate(cases, structures={"organ": 1}, metrics=["dice"])
+        for name, cases in (("quiet", quiet), ("loud", loud))
+    }
+    comparison = ModelComparison(results, n_resamples=500)
+    pair = comparison.ranking.comparison["quiet", "loud"]
+    dice = results["quiet"].table.column("organ", "dice")[0]
+    assert (pair.n, pair.delta) == (22, pytest.approx((14 * (dice - 1.0) + 8 * 1.0) / 22))
+    assert any("there is nothing to find" in sentence for sentence in comparison.sentences())
