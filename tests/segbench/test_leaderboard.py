@@ -260,7 +260,11 @@ def test_an_average_has_no_schemes_of_single_cases():
 def test_more_cases_are_promised_only_for_models_that_share_the_place():
     names = ("first", "second", "third")
     ranking = SimpleNamespace(
-        models=[SimpleNamespace(name=name) for name in names], n_cases=20, level=0.95, winners=("first", "third")
+        models=[SimpleNamespace(name=name) for name in names],
+        n_cases=20,
+        level=0.95,
+        winners=("first", "third"),
+        is_by_ranks=False,
     )
     plans = [
         PairPlan("first", "second", 20, 0.1, 0.2, 0.5, 0.1, 35),
@@ -277,3 +281,18 @@ def test_more_cases_are_promised_only_for_models_that_share_the_place():
 def test_boards_in_workers_are_those_made_here():
     made = with_false_findings()
     assert make_leaderboard(made, jobs=2).to_dict() == make_leaderboard(made).to_dict()
+
+
+def test_a_board_by_ranks_says_so():
+    near, far = np.linspace(2, 4, 12), np.linspace(6, 9, 12)
+    far[0] = np.nan
+    tables = {"near": table(near, metrics=("hd95",)), "far": table(far, metrics=("hd95",), missed=[(0, 0)])}
+    board = make_leaderboard(record(tables)).board("organ", "hd95")
+    assert board.is_by_ranks
+    assert board["near"].mean == 1.0
+    few = make_leaderboard(record({name: replace_cases(one, 5) for name, one in tables.items()}))
+    assert few.board("organ", "hd95").sentence.startswith("near has the best mean rank by hd95 on organ, but 5 cases")
+
+
+def replace_cases(one, count):
+    return ScoreTable(one.cases[:count], one.structures, one.metrics, one.values[:count], one.status[:count])

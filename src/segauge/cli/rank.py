@@ -22,7 +22,6 @@ from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
 from segauge.nouns import counted
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
-from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 
 def add_parser(subparsers: Any) -> None:
@@ -98,7 +97,7 @@ def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
 
 
 def _cells(ranking: Ranking) -> list[list[str]]:
-    score = "mean rank" if RANKED_WITHIN_CASES in ranking.notes else "mean"
+    score = "mean rank" if ranking.is_by_ranks else "mean"
     rows = [["place", "model", f"{score} [{100 * ranking.level:g} %]", "n", "failed", "ranks", "wins again"]]
     for model in ranking.models:
         failed = f"{100 * model.failure_share:.0f} %" if model.failure_share else ""

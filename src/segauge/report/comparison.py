@@ -237,7 +237,7 @@ class ModelComparison:
         None where it was not measured for both, or where the ranking is by ranks within the cases.
         """
         ranking = self.rankings.get(info.key)
-        if ranking is None or RANKED_WITHIN_CASES in ranking.notes:
+        if ranking is None or ranking.is_by_ranks:
             return None
         tables = [self.results[name].table for name in (a, b)]
         return floor_of_difference(

@@ -81,10 +81,17 @@ def _means(comparison: ModelComparison) -> Illustration:
     return Illustration(
         "means",
         f"{comparison.deciding.name} of every model",
-        f"Mean with {_level(comparison)} interval. Overlapping intervals say little about the difference of two "
+        f"Mean{' rank' if comparison.ranking.is_by_ranks else ''} with {_level(comparison)} interval. Overlapping "
+        "intervals say little about the difference of two "
         "models: see pairs.",
-        partial(figures.forest, rows, axis=axis_title(comparison.deciding)),
+        partial(figures.forest, rows, axis=_axis(comparison)),
     )
+
+
+def _axis(comparison: ModelComparison) -> str:
+    """Return what the numbers of the ranking are: the metric in its unit, or ranks where failures have no value."""
+    by_ranks = f"rank within each case by {comparison.deciding.name}"
+    return by_ranks if comparison.ranking.is_by_ranks else axis_title(comparison.deciding)
 
 
 def _significance(comparison: ModelComparison) -> Illustration:
@@ -94,10 +101,12 @@ def _significance(comparison: ModelComparison) -> Illustration:
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
         f"pairs ({pairs.method}, {pairs.correction}). Grey cells are undecided, not equal.",
-        partial(
-            figures.significance_map, order, list(pair_cells(pairs, order, comparison.deciding.direction == "higher"))
-        ),
+        partial(figures.significance_map, order, list(pair_cells(pairs, order, _is_higher_better(comparison)))),
     )
+
+
+def _is_higher_better(comparison: ModelComparison) -> bool:
+    return comparison.deciding.direction == "higher" and not comparison.ranking.is_by_ranks
 
 
 def _differences(comparison: ModelComparison) -> Illustration:
@@ -106,7 +115,7 @@ def _differences(comparison: ModelComparison) -> Illustration:
     some = "" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."
     floors = {(pair.a, pair.b): comparison.floor(comparison.deciding, pair.a, pair.b) for pair in shown}
     some += FLOOR_BARS if any(floor is not None for floor in floors.values()) else ""
-    axis = f"difference of {axis_title(comparison.deciding)}"
+    axis = f"difference of {_axis(comparison)}"
     return Illustration(
         "differences",
         "Paired differences",
@@ -233,7 +242,7 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
         for pair in comparison.rankings[info.key].comparison.pairs
     ]
     columns: list[dict[str, Any]] = [
-        {"name": "metric", "values": [info.name for info, _ in rows]},
+        {"name": "metric", "values": [_compared_by(comparison, info) for info, _ in rows]},
         {"name": "model", "values": [pair.a for _, pair in rows]},
         {"name": "against", "values": [pair.b for _, pair in rows]},
         {"name": "difference", "number": True, "values": [rounded(pair.delta) for _, pair in rows]},
@@ -247,6 +256,10 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
         {"name": "verdict", "values": [pair.verdict for _, pair in rows]},
     ]
     return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
+
+
+def _compared_by(comparison: ModelComparison, info: MetricInfo) -> str:
+    return f"{info.name} (ranks)" if comparison.rankings[info.key].is_by_ranks else info.name
 
 
 def _floor_columns(comparison: ModelComparison, rows: Sequence[tuple[MetricInfo, PairResult]]) -> list[dict[str, Any]]:

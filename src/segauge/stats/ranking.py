@@ -21,7 +21,7 @@ from segauge.stats.comparison import (
     compared,
 )
 from segauge.stats.estimation import Estimate, estimate_columns
-from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.matrix import RANKED_WITHIN_CASES, ScoreMatrix
 from segauge.stats.missing import Resolved
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.ranks import average_ranks, levelled
@@ -102,6 +102,11 @@ class Ranking(NotebookTable):
     seed: int
     title: str = ""
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_by_ranks(self) -> bool:
+        """True if all numbers are ranks within the cases, because failures have no value: no mean is in the unit."""
+        return RANKED_WITHIN_CASES in self.notes
 
     @property
     def winners(self) -> tuple[str, ...]:

@@ -86,6 +86,16 @@ class Board:
         return f"{words} ({AVERAGE_RULES[self.average]})" if self.average else words
 
     @property
+    def is_by_ranks(self) -> bool:
+        """True if the means are of ranks within the cases, because failures have no value."""
+        return self.ranking is not None and self.ranking.is_by_ranks
+
+    @property
+    def measure(self) -> str:
+        """What the means are of: the metric, or ranks by it."""
+        return f"rank by {self.metric}" if self.is_by_ranks else self.metric
+
+    @property
     def winners(self) -> tuple[str, ...]:
         """The models on the first place."""
         return tuple(row.model for row in self.rows if row.place == 1)

@@ -137,6 +137,8 @@ def changed_winners(boards: tuple[Board, ...]) -> tuple[ChangedWinner, ...]:
     """Return the boards whose leader by the mean is another one where each model keeps its own cases."""
     found = []
     for board in boards:
+        if board.is_by_ranks:  # mean ranks on equal cases have no counterpart on each model's own
+            continue
         leader, former = board.rows[0], board[board.leader_on_own_cases]
         if former.model != leader.model and leader.mean.value is not None and former.mean.value is not None:
             found.append(

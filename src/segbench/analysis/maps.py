@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.stats import Comparison, ScoreMatrix, Verdict, compare, holm, wilcoxon
+from segauge.stats.matrix import RANKED_WITHIN_CASES
 from segbench.analysis.rules import Rules
 
 Floats = npt.NDArray[np.float64]
@@ -160,7 +161,9 @@ def _plain_cell(
 
 def _compared_cells(found: Comparison, models: tuple[str, ...], matrix: ScoreMatrix) -> tuple[MapCell, ...]:
     pairs = {(pair.a, pair.b): pair for pair in found.pairs}
-    sign = 1.0 if matrix.scale.higher_is_better else -1.0
+    # Of ranks within the cases the lower one is better, whatever the metric.
+    by_ranks = RANKED_WITHIN_CASES in found.notes
+    sign = 1.0 if matrix.scale.higher_is_better and not by_ranks else -1.0
     cells = []
     for row in models:
         for column in models:

@@ -13,6 +13,7 @@ from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.nouns import counted
+from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
 from segbench.site.chapters import curve_points
@@ -109,6 +110,9 @@ def _print_board(board: Board) -> None:
     title = one_line(f"{board.structure} {board.metric}{unit}, {counted(board.n_cases, 'case')}")
     print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
     out.print(board.sentence, markup=False)
+    for note in board.notes:
+        if note == RANKED_WITHIN_CASES or NOTHING_TO_FIND in note:
+            out.print(f"note: {note}", markup=False)
     out.print()
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from segauge import Estimate
 from segauge.errors import InvalidInput
 from segauge.stats import PairPlan, PairResult
+from segauge.stats.matrix import RANKED_WITHIN_CASES
 
 #: Names the rules that make an analysis; a change of any of them gets a new name. The second: false findings count in
 #: comparisons, the sign test tells apart two models that a case only orders, and the cases that decide an average are
@@ -86,6 +87,11 @@ class Board:
     flip_share: float | None = None
     schemes: Mapping[str, Mapping[str, float]] | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def is_by_ranks(self) -> bool:
+        """True if order and pairs are of ranks within the cases, because failures have no value."""
+        return RANKED_WITHIN_CASES in self.notes
 
     @property
     def winners(self) -> tuple[str, ...]:

@@ -286,18 +286,17 @@ def _ranked(standing: Standing, ranking: Ranking, structure: str) -> Standing:
 def sentence_of(ranking: Ranking, plans: Sequence[PairPlan], what: str) -> str:
     """Return what a ranking says, in one or two plain sentences."""
     best, count = ranking.models[0], ranking.n_cases
+    head = f"{best.name} has the best {'mean rank by' if ranking.is_by_ranks else 'mean'} {what}"
     if count < 10:
         few = "1 case is" if count == 1 else f"{count} cases are"
-        return f"{best.name} has the best mean {what}, but {few} too few to tell any two models apart."
+        return f"{head}, but {few} too few to tell any two models apart."
     tied = [name for name in ranking.winners if name != best.name]
     percent = f"{100 * ranking.level:g} %"
     if not tied:
         others = "the other model" if len(ranking.models) == 2 else "every other model"
         return f"{best.name} is best by {what}: better than {others} on these {count} cases at {percent}."
     words = f"{', '.join(tied[:-1])} and {tied[-1]}" if len(tied) > 1 else tied[0]
-    said = (
-        f"{best.name} has the best mean {what}, but {words} cannot be told from it on these {count} cases at {percent}."
-    )
+    said = f"{head}, but {words} cannot be told from it on these {count} cases at {percent}."
     plan = next((plan for plan in plans if best.name in (plan.a, plan.b)), None)
     other = "" if plan is None else plan.b if plan.a == best.name else plan.a
     # The next in the order may be told apart although one behind it is not.

@@ -116,7 +116,10 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         f"pairs{'; point at a cell to read them' if len(ranked) > MOST_NUMBERS else ''}. Grey cells are undecided, "
         f"which is not the same as equal.{cut}",
         partial(
-            figures.significance_map, ranked, list(pair_cells(comparison, ranked, board.higher_is_better)), cell=84
+            figures.significance_map,
+            ranked,
+            list(pair_cells(comparison, ranked, board.higher_is_better and not board.is_by_ranks)),
+            cell=84,
         ),
     )
     shown = shown_pairs(comparison, ranked)
@@ -127,9 +130,14 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
         f"are marked. The test goes step by step, so a pair may be decided though its interval just holds 0.{few}",
         partial(
-            figures.forest, [pair_row(pair) for pair in shown], axis=f"difference of {axis_of(board)}", reference=0.0
+            figures.forest, [pair_row(pair) for pair in shown], axis=f"difference of {_compared(board)}", reference=0.0
         ),
     )
+
+
+def _compared(board: Board) -> str:
+    """Return what the pairs of a board differ in: the metric in its unit, or ranks where failures have no value."""
+    return f"rank within each case by {metric_title(board.metric)}" if board.is_by_ranks else axis_of(board)
 
 
 def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Sequence[str]) -> Illustration:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segauge.stats.matrix import RANKED_WITHIN_CASES
 from segbench.leaderboard import AVERAGE, Board
 from segbench.site.axes import Axis, axis_for
 from segbench.site.chapters import Chapter, metric_title
@@ -71,7 +70,7 @@ def _whole(chapter: Chapter, metric: str) -> Board | None:
     average = next((board for board in boards if board.structure == AVERAGE), None)
     whole = average if average is not None else boards[0] if len(boards) == 1 else None
     # Mean ranks of one test set have no mean with the millimetres of another.
-    return None if whole is None or RANKED_WITHIN_CASES in whole.notes else whole
+    return None if whole is None or whole.is_by_ranks else whole
 
 
 def _overall(metric: str, parts: Sequence[tuple[Chapter, Board]]) -> OverallBoard:

@@ -101,7 +101,7 @@ def _forest(board: Board) -> Any:
         failed = f", {row.failed} failed" if row.failed else ""
         note = f"{row.mean}  n = {row.mean.n}{failed}{ranks}"
         rows.append(Interval(row.model, row.mean.value, row.mean.ci_low, row.mean.ci_high, note, row.place == 1))
-    return figures.forest(rows, axis=f"mean {board.metric}")
+    return figures.forest(rows, axis=f"mean {board.measure}")
 
 
 def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[StudyFigure]:

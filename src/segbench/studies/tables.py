@@ -145,7 +145,8 @@ def overview_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> 
 
 
 def _short_title(board: Board) -> str:
-    return f"{board.subject}, {board.average}" if board.average else board.subject
+    words = f"{board.subject}, {board.average}" if board.average else board.subject
+    return f"{words} (mean rank)" if board.is_by_ranks else words
 
 
 def _registry_columns(analysis: Analysis, models: Sequence[str]) -> list[str]:
@@ -175,7 +176,9 @@ def board_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> Stu
             if tested:
                 cells += (row.rank_low, row.rank_high, row.win_probability, row.own_mean, row.own_n)
             rows.append(cells)
-    return StudyTable(f"boards-{metric}", f"Boards of {metric}. {boards[-1].rule}", titles, tuple(rows))
+    ranked = ", ".join(board.subject for board in boards if board.is_by_ranks)
+    note = f" Means of {ranked} are mean ranks within the cases: failures have no value." if ranked else ""
+    return StudyTable(f"boards-{metric}", f"Boards of {metric}.{note} {boards[-1].rule}", titles, tuple(rows))
 
 
 def pair_table(maps: Sequence[SignificanceMap], metric: str) -> StudyTable:

@@ -39,8 +39,8 @@ def _leader(board: Board, metric: str) -> str:
     first = board.rows[0]
     ties = [name for name in board.winners if name != first.model]
     average = f", {AVERAGE_RULES[board.average]}" if board.average else ""
-    cases = counted(board.n_cases, "case")
-    head = f"{metric}: {first.model} has the best mean ({first.mean}, {board.subject}{average}, {cases})"
+    cases, rank = counted(board.n_cases, "case"), " rank" if board.is_by_ranks else ""
+    head = f"{metric}: {first.model} has the best mean{rank} ({first.mean}, {board.subject}{average}, {cases})"
     if board.ranking is None:
         return f"{head}; no test."
     if not ties:

@@ -5,14 +5,15 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segbench.analysis import ScoredSet, StudyInput, analyze, rules_of
+from segbench.analysis import Analysis, ScoredSet, StudyInput, analyze, rules_of
 from segbench.analysis.audit import audit_coverage
-from segbench.analysis.boards import average_board, structure_board
+from segbench.analysis.boards import average_board, boards_of, structure_board
 from segbench.analysis.cohort import describe_cohort
 from segbench.analysis.contrasts import changed_winners, position_pairing
 from segbench.analysis.entries import aliases_of, entries_of, touchstone_entries
 from segbench.analysis.joint import joint_board, part_board
 from segbench.analysis.maps import significance_map
+from segbench.studies.tables import overview_table
 
 QUICK = rules_of(n_resamples=200)
 
@@ -181,3 +182,22 @@ def test_study_without_metadata_and_with_one_model():
     found = analyze([StudyInput(alone)], QUICK).sets[0]
     assert (found.boards, found.groups, found.cohort) == ({}, (), None)
     assert found.coverage.n_cases == 12
+
+
+def test_boards_of_failing_distances_speak_of_ranks():
+    """A failed distance has no value: means are ranks, which neither a page nor a contrast may take for millimetres."""
+    ids = tuple(f"c{i:02d}" for i in range(12))
+    states = np.full((12, 1), Status.PRESENT, dtype=object)
+    missed = states.copy()
+    missed[3] = Status.MISSED
+    near, far = np.linspace(2, 4, 12), np.linspace(6, 9, 12)
+    far[3] = np.nan
+    tables = {
+        name: ScoreTable(ids, ("liver",), ("hd95",), values.reshape(-1, 1, 1), status)
+        for name, values, status in (("near", near, states), ("far", far, missed))
+    }
+    (board,) = boards_of(ScoredSet("set", tables), "hd95", rules_of(n_resamples=200))
+    assert (board.is_by_ranks, board.measure) == (True, "rank by hd95")
+    assert [row.mean.value for row in board.rows] == [1.0, 2.0]
+    assert changed_winners((board,)) == ()
+    assert "(mean rank)" in overview_table([board], "hd95", Analysis("", rules_of(), ())).titles[2]
