@@ -253,3 +253,10 @@ def test_patients_of_one_case_change_no_interaction():
     one, other = (group_interaction(matrix, labels, n_permutations=200) for matrix in (plain, alone))
     assert one.p_value == other.p_value
     assert one.deviations == pytest.approx(other.deviations)
+
+
+def test_bins_of_large_numbers_keep_their_names_apart():
+    names = binned([20150101, 20150131, 20150201], [20150115, 20150131])
+    assert names == ["under 20150115", "20150131 and over", "20150131 and over"]
+    assert len(set(binned([1234566.5, 1234567.5], [1234566, 1234567, 1234568]))) == 2
+    assert binned([0.2], [0.1, 0.25]) == ["0.1 to <0.25"]

@@ -98,10 +98,16 @@ def binned(values: Sequence[object], edges: Sequence[float]) -> list[str | None]
     limits = [float(edge) for edge in edges]
     if not limits or limits != sorted(set(limits)):
         raise InvalidInput(f"Expected edges in ascending order, such as [18, 40, 65], got {list(edges)!r}.")
-    inner = [f"{low:g} to <{high:g}" for low, high in pairwise(limits)]
-    names = [f"under {limits[0]:g}", *inner, f"{limits[-1]:g} and over"]
+    texts = [plain_text(limit) for limit in limits]
+    names = [f"under {texts[0]}", *(f"{low} to <{high}" for low, high in pairwise(texts)), f"{texts[-1]} and over"]
     numbers = [_number(value) for value in values]
     return [None if x is None else names[int(np.searchsorted(limits, x, side="right"))] for x in numbers]
+
+
+def plain_text(number: float) -> str:
+    """Return a number with as many digits as it takes to tell it from others: 40, 0.25, 20150131."""
+    short = f"{number:g}"
+    return short if float(short) == number and "e" not in short else f"{number:.15g}"
 
 
 def _number(value: object) -> float | None:

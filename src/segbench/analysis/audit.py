@@ -114,14 +114,21 @@ def _model_coverage(model: str, table: ScoreTable, lacking: frozenset[str]) -> M
 
 
 def _present(scored: ScoredSet, structure: str) -> int:
-    """Return how many cases have the structure: those where some model's status says so."""
-    found: set[str] = set()
+    """Return how many cases have the structure: those where some model's status says so.
+
+    A model that broke down on a case says nothing about its ground truth: it counts where none was measured there.
+    """
+    having: set[str] = set()
+    lacking: set[str] = set()
+    unknown: set[str] = set()
     for table in scored.tables.values():
-        states = table.status[:, table.structures.index(structure)]
-        found.update(case for case, state in zip(table.cases, states, strict=True) if state not in _NOT_IN_GT)
-    return len(found)
+        for case, state in zip(table.cases, table.status[:, table.structures.index(structure)], strict=True):
+            kind = having if state in _IN_GT else lacking if state in _NOT_IN_GT else unknown
+            kind.add(case)
+    return len(having | (unknown - lacking))
 
 
+_IN_GT = (Status.PRESENT, Status.MISSED)
 _NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from segauge.stats.subgroups import plain_text
 from segbench.analysis.groups.conditions import is_label_list, number
 
 Metadata = Mapping[str, Mapping[str, str]]
@@ -130,7 +131,8 @@ def _binned(column: str, cells: Mapping[str, list[str]], numbers: list[float]) -
 
     def level(value: float) -> str:
         start = low + width * place(value)
-        return f"{start:g}-{start + width - 1:g}" if whole else f"{start:g} to <{start + width:g}"
+        first, last = (plain_text(round(end, 12)) for end in (start, start + width - (1 if whole else 0)))
+        return f"{first}-{last}" if whole else f"{first} to <{last}"
 
     steps = place(max(numbers)) + 1
     levels = tuple(level(low + width * (i + 0.5)) for i in range(steps))

@@ -201,3 +201,14 @@ def test_boards_of_failing_distances_speak_of_ranks():
     assert [row.mean.value for row in board.rows] == [1.0, 2.0]
     assert changed_winners((board,)) == ()
     assert "(mean rank)" in overview_table([board], "hd95", Analysis("", rules_of(), ())).titles[2]
+
+
+def test_a_breakdown_does_not_put_a_structure_into_the_ground_truth():
+    values = np.full((3, 1), 0.9)
+    values[2] = np.nan
+    good = table(values, structures=("liver",))
+    broken = good.status.copy()
+    broken[1:] = Status.FAILED
+    other = ScoreTable(good.cases, good.structures, good.metrics, np.full((3, 1, 1), np.nan), broken)
+    assert audit_coverage(ScoredSet("set", {"a": good, "b": other}), "dice").structures == {"liver": 2}
+    assert audit_coverage(ScoredSet("set", {"b": other}), "dice").structures == {"liver": 3}

@@ -6,7 +6,7 @@ from segbench.analysis.cohort import describe_cohort
 
 
 def distribution(values):
-    metadata = {f"c{i}": {"x": f"{value:g}"} for i, value in enumerate(values)}
+    metadata = {f"c{i}": {"x": f"{value:.10g}"} for i, value in enumerate(values)}
     return describe_cohort(metadata, tuple(metadata)).distributions[0]
 
 
@@ -26,3 +26,10 @@ def test_numbers_on_an_edge_are_counted_above_it():
     assert set(found.counts["all"].values()) == {2}
     assert sum(found.counts["all"].values()) == 20
     assert set(found.levels) == set(found.counts["all"])
+
+
+def test_bins_of_dates_keep_their_names_apart():
+    found = distribution([20150100 + 7 * k for k in range(40)])
+    assert len(set(found.levels)) == len(found.levels)
+    assert sum(found.counts["all"].values()) == 40
+    assert not [level for level in found.levels if "e+" in level]

@@ -16,6 +16,7 @@ from segbench.analysis.groups import (
     suggested_families,
     touchstone_families,
 )
+from segbench.analysis.groups.conditions import Equals
 
 METADATA = {
     "a": {"sex": "m", "age": "30", "maker": "siemens", "where": "thorax,abdomen", "id": "1"},
@@ -161,3 +162,14 @@ def test_a_closed_gate_gives_no_stars():
 
 def test_stars():
     assert [stars(p) for p in (0.06, 0.05, 0.01, 0.001, 0.0001)] == ["", "*", "**", "***", "****"]
+
+
+def test_long_codes_are_told_apart():
+    """Seven digits and more: 1234567 is not 1234568, however it is printed."""
+    condition = Equals("code", ("1234567",))
+    assert condition.holds("a", {"code": "1234567"}) is True
+    assert condition.holds("a", {"code": "01234567"}) is True
+    assert condition.holds("a", {"code": "1234567.00"}) is True
+    assert condition.holds("a", {"code": "1234568"}) is False
+    assert Equals("code", ("12345678901234567",)).holds("a", {"code": "12345678901234568"}) is False
+    assert Equals("dose", ("0.10",)).holds("a", {"dose": "0.1"}) is True

@@ -39,8 +39,10 @@ def number(text: str) -> float | None:
 def folded(text: str) -> str:
     """Return text as values are compared: without case, outer blanks and leading zeros of whole numbers."""
     plain = text.strip().casefold()
+    if plain.isdecimal():
+        return str(int(plain))  # all of its digits: two codes that differ in the last one are two codes
     value = number(plain)
-    return plain if value is None else f"{value:g}"
+    return plain if value is None else f"{value:.17g}"
 
 
 def is_label_list(cells: Collection[str]) -> bool:
