@@ -91,3 +91,21 @@ def test_planned_power_is_reached():
 def test_nonsense_is_refused(call):
     with pytest.raises(InvalidInput):
         call()
+
+
+def test_a_plan_counts_patients_where_they_have_several_cases():
+    """Every patient four times over: four times as many cases say no more than one of each."""
+    rng = np.random.default_rng(6)
+    a, b = rng.normal(0.80, 0.05, 25), rng.normal(0.79, 0.05, 25)
+    (single,) = plan_pairs({"a": a, "b": b})
+    ids = [f"{i:03d}" for i in range(1, 101)]
+    patients = {case: str(k // 4) for k, case in enumerate(ids)}
+    repeated = {"a": np.repeat(a, 4), "b": np.repeat(b, 4)}
+    (plan,) = plan_pairs(repeated, cluster=patients)
+    assert (plan.n, plan.difference) == (100, pytest.approx(single.difference))
+    # The t test of 4 n cases has more degrees of freedom than that of n: the same but for that.
+    assert plan.cases_needed == pytest.approx(4 * single.cases_needed, rel=0.02)
+    assert plan.power == pytest.approx(single.power, abs=0.02)
+    assert plan_pairs(repeated)[0].cases_needed < 0.5 * plan.cases_needed
+    (alone,) = plan_pairs({"a": a, "b": b}, cluster={f"{i:02d}": f"{i}" for i in range(1, 26)})
+    assert alone == single

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from segauge import nouns
 from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
 from segauge.geometry.distances import voxel_steps
@@ -13,7 +16,7 @@ from segauge.measurement import LayerPairs
 from segauge.metrics.detection import SizeBin
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
-from segauge.report.pairs import read_pair
+from segauge.report.pairs import CasePair, read_pair
 from segauge.scores import Status
 
 #: Metrics that say that somebody asked for lesions.
@@ -73,7 +76,7 @@ def lesion_sizes(result: EvaluationResult, cases: Iterable[Case]) -> dict[str, S
             unread += 1
     iou = options.get("detection_iou", 0.1)
     words = f"A lesion counts as found from an IoU of {iou:g}."
-    words += f" Without {unread} cases that have no prediction or could not be read." if unread else ""
+    words += f" Without {nouns.counted(unread, 'case')} that could not be read." if unread else ""
     found = {name: SizeCounts.of(parts, words) for name, parts in counted.items() if parts}
     return {name: counts for name, counts in found.items() if counts.total >= FEWEST_PER_CASE * len(counted[name])}
 
@@ -86,7 +89,7 @@ def _count(
 ) -> None:
     """Add the lesions of a case to the counts."""
     row = result.table.cases.index(case.case_id) if case.case_id in result.table.cases else None
-    pair = read_pair(case, options)
+    pair = _read(case, options)
     if pair.gt.grid.ndim != 3:
         return
     layers = LayerPairs(pair.pred, pair.gt, None)
@@ -94,10 +97,24 @@ def _count(
     linear = voxel_steps(pair.gt.grid.affine)
     for j, name in enumerate(result.structures):
         status = None if row is None else result.table.status[row, j]
-        if name not in pair.structures or status not in (Status.PRESENT, Status.MISSED):
+        if name not in pair.structures or status not in (Status.PRESENT, Status.MISSED, Status.PREDICTION_MISSING):
             continue
         found = layers.parts_of(
             pair.labels.pred[name], pair.labels.gt[name], options.get("ignore"), linear, how
         ).lesions
-        if found is not None:
-            counted[name].append(found.recall_by_size())
+        # Without a prediction the status does not say whether there is anything to find.
+        if found is not None and (sizes := found.recall_by_size()) and _is_counted(status, sizes):
+            counted[name].append(sizes)
+
+
+def _is_counted(status: Status | None, sizes: Iterable[SizeBin]) -> bool:
+    return status != Status.PREDICTION_MISSING or any(one.lesions for one in sizes)
+
+
+def _read(case: Case, options: Mapping[str, Any]) -> CasePair:
+    """Return both label maps of a case; of one without a prediction an empty one, which finds nothing."""
+    if case.pred is not None:
+        return read_pair(case, options)
+    pair = read_pair(replace(case, pred=case.gt), options)
+    empty = tuple(np.zeros_like(layer) for layer in pair.pred.layers)
+    return replace(pair, pred=replace(pair.pred, layers=empty))
