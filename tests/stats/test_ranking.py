@@ -13,6 +13,7 @@ from segauge.stats import (
     average_matrix,
     compare,
     kendall_tau,
+    order_stability,
     rank,
     rank_frequencies,
     rank_tasks,
@@ -310,3 +311,11 @@ def test_the_interval_of_an_average_stays_on_its_scale():
     }
     for model in rank_tasks(high, n_resamples=2000).average.models:
         assert 0.0 <= model.score.ci_low <= model.score.value <= model.score.ci_high <= 1.0
+
+
+def test_models_that_all_tie_have_no_agreement_to_speak_of():
+    same = np.linspace(0.5, 0.9, 12)
+    ranking = rank({"a": same, "b": same}, **OPTIONS)
+    assert ranking.tau == (None, None)
+    assert ranking.to_dict()["kendall_tau_over_resamples"] == {"mean": None, "lower": None}
+    assert order_stability(score_matrix({"a": same, "b": same}, scale=Scale(True, (0.0, 1.0)))) is None

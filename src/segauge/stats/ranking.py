@@ -83,7 +83,7 @@ class Ranking(NotebookTable):
         flip_share: share of single removals that change some rank.
         schemes: per scheme the rank of each model.
         agreement: Kendall's tau between each two schemes; None where one of them ties all.
-        tau: mean and lower 2.5 % of Kendall's tau between this order and that of resampled cases.
+        tau: mean and lower 2.5 % of Kendall's tau between this order and that of resampled cases; None where all tie.
 
     """
 
@@ -95,7 +95,7 @@ class Ranking(NotebookTable):
     flip_share: float
     schemes: Mapping[str, Mapping[str, float]]
     agreement: Mapping[tuple[str, str], float | None]
-    tau: tuple[float, float]
+    tau: tuple[float, float] | tuple[None, None]
     level: float
     n_cases: int
     n_resamples: int
@@ -358,10 +358,10 @@ def _agreement(ranks: Mapping[str, Floats]) -> dict[tuple[str, str], float | Non
     return found
 
 
-def _tau_summary(tau: Floats) -> tuple[float, float]:
+def _tau_summary(tau: Floats) -> tuple[float, float] | tuple[None, None]:
     known = tau[~np.isnan(tau)]
     if not known.size:
-        return 0.0, 0.0
+        return None, None
     return float(known.mean()), float(np.quantile(known, 0.025))
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.ranks import average_ranks
+from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import stream
 from segauge.stats.schemes import kendall_tau
 
@@ -40,7 +40,9 @@ class OrderStability:
 
 
 def order_stability(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -> OrderStability | None:
-    """Return how the order by the mean settles with the number of cases; None for fewer than 5 complete cases.
+    """Return how the order by the mean settles with the number of cases.
+
+    None for fewer than 5 complete cases, and where all models tie, which is no order.
 
     Only cases that every model has a number for, or rightly found nothing where another did not. The order on all
     cases is taken for the true one, so the curves are on the hopeful side, the more so the closer a size comes to the
@@ -51,7 +53,9 @@ def order_stability(matrix: ScoreMatrix, *, draws: int = DRAWS, seed: int = 0) -
     n = len(values)
     if n < SIZES[0] or np.isinf(kept.values).any() or len(kept.models) < 2 or not known.any(axis=0).all():
         return None
-    order = average_ranks(values.sum(axis=0) / known.sum(axis=0))
+    order = average_ranks(levelled(values.sum(axis=0) / known.sum(axis=0)))
+    if (order == order[0]).all():
+        return None
     # A size close to the number of cases would only show the noise of the draws.
     sizes = sorted({size for size in SIZES if size <= 2 * n and not 0.75 * n < size < 1.4 * n} | {n})
     taus, wins = [], []

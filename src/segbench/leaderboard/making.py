@@ -14,6 +14,7 @@ from segauge.errors import InvalidInput, SegaugeError
 from segauge.executors import Crash, Outcome, run_with_second_try
 from segauge.stats import PairPlan, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
 from segauge.stats.missing import estimate_resolved
+from segauge.stats.scales import is_measurement
 from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
 from segbench.records import RunRecord
 
@@ -140,10 +141,10 @@ def leaderboard_of(record: RunRecord) -> Leaderboard:
 
 def metric_scale(metric: str) -> Scale | None:
     """Return which way a metric is better, None for a plain measurement such as a volume."""
+    if is_measurement(metric):
+        return None
     info = CATALOG.get(metric.split("@", 1)[0])
-    if info is None:
-        return scale_of(metric)
-    return None if info.direction == "none" else Scale(info.direction == "higher", info.bounds, info.unit)
+    return scale_of(metric) if info is None else Scale(info.direction == "higher", info.bounds, info.unit)
 
 
 def _matrix(record: RunRecord, structure: str, metric: str, scale: Scale, settings: _Settings) -> ScoreMatrix | None:
