@@ -5,6 +5,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.stats import kruskal_wallis, mann_whitney
+from segauge.stats.group_tests import fisher_exact, share_gap_limits
 
 
 def test_two_against_two_apart_has_two_of_six_orders_beyond():
@@ -59,3 +60,20 @@ def test_failed_distances_are_the_largest_values():
     one, other = rng.normal(3, 1, 15), np.concatenate([rng.normal(3, 1, 10), [np.inf] * 6])
     assert mann_whitney(one, other) == pytest.approx(mannwhitneyu(one, other).pvalue, rel=1e-12)
     assert kruskal_wallis([one, other]) == pytest.approx(kruskal(one, other).pvalue, rel=1e-12)
+
+
+def test_fisher_is_scipys():
+    from scipy.stats import fisher_exact as theirs
+
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        sizes = tuple(int(n) for n in rng.integers(1, 40, 2))
+        hits = tuple(int(rng.integers(0, n + 1)) for n in sizes)
+        table = [[hits[0], sizes[0] - hits[0]], [hits[1], sizes[1] - hits[1]]]
+        assert fisher_exact(hits, sizes) == pytest.approx(theirs(table)[1], rel=1e-9)
+
+
+def test_limits_of_a_difference_of_shares_are_newcombes():
+    """Newcombe 1998, table II, method 10: 56/70 - 48/80 and 9/10 - 3/10."""
+    assert share_gap_limits((56, 48), (70, 80), 0.95) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    assert share_gap_limits((9, 3), (10, 10), 0.95) == pytest.approx((0.1705, 0.8090), abs=5e-5)

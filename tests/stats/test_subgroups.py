@@ -260,3 +260,16 @@ def test_bins_of_large_numbers_keep_their_names_apart():
     assert names == ["under 20150115", "20150131 and over", "20150131 and over"]
     assert len(set(binned([1234566.5, 1234567.5], [1234566, 1234567, 1234568]))) == 2
     assert binned([0.2], [0.1, 0.25]) == ["0.1 to <0.25"]
+
+
+def test_two_groups_of_found_or_not_are_compared_exactly():
+    """Nine of ten against one of ten: resamples without the odd case have no spread, and would hide the gap."""
+    values = np.array([1.0] * 9 + [0.0] + [0.0] * 9 + [1.0])
+    labels = ["a"] * 10 + ["b"] * 10
+    (gap,) = estimate_groups(values, labels, bounds=(0, 1), n_resamples=500).gaps
+    assert gap.delta == pytest.approx(0.8)
+    # Of the C(20, 10) ways to share out ten hits, 10 * 10 are as far apart, and 1 is farther; on both sides.
+    assert gap.p_value == pytest.approx(2 * 101 / 184756, rel=1e-9)
+    assert 0 < gap.ci_low < 0.8 < gap.ci_high < 1
+    clustered = estimate_groups(values, labels, bounds=(0, 1), n_resamples=500, cluster=[i // 2 for i in range(20)])
+    assert clustered.gaps[0].p_value != gap.p_value

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from segauge.stats.comparison import half_widths
 from segauge.stats.estimation import finite
+from segauge.stats.group_tests import fisher_exact, share_gap_limits
 from segauge.stats.multiplicity import step_down
 from segauge.stats.resampling import Floats, Sample, stream
 
@@ -36,9 +37,17 @@ def group_gaps(
     n_resamples: int,
     seed: int,
 ) -> list[tuple[Gap, ...]]:
-    """Regularised max-t over all pairs of groups, per column of `data` (a model), each column by itself."""
+    """Regularised max-t over all pairs of groups, per column of `data` (a model), each column by itself.
+
+    Two groups of independent cases with only two values (found or not) are compared by Fisher's exact test: a resample
+    without the few cases of one kind has no spread at all, and the bootstrap-t breaks down.
+    """
     if len(masks) < 2:
         return [()] * data.shape[1]
+    if cluster is None and len(masks) == 2 and _are_apart(masks, None):
+        exact = [_gap_of_shares(data[:, j], masks, level) for j in range(data.shape[1])]
+        if all(gap is not None for gap in exact):
+            return [(gap,) for gap in exact if gap is not None]
     names = list(masks)
     means, errors, shift, error = _resampled_groups(data, masks, cluster, n_resamples, seed)
     first, second = np.triu_indices(len(names), 1)
@@ -61,6 +70,19 @@ def group_gaps(
             )
         )
     return found
+
+
+def _gap_of_shares(column: Floats, masks: Mapping[str, Flags], level: float) -> Gap | None:
+    """Return the gap of two groups whose cases have two values only; None where they have more, or one."""
+    (a, first), (b, second) = ((name, column[mask]) for name, mask in masks.items())
+    known = np.unique(np.concatenate([first, second]))
+    if known.size != 2:
+        return None
+    step = float(known[1] - known[0])
+    hits = int((first == known[1]).sum()), int((second == known[1]).sum())
+    sizes = first.size, second.size
+    low, high = share_gap_limits(hits, sizes, level)
+    return Gap(a, b, float(first.mean() - second.mean()), step * low, step * high, fisher_exact(hits, sizes))
 
 
 def _resampled_groups(

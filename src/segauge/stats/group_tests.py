@@ -66,6 +66,43 @@ def mann_whitney(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
     return min(math.erfc(z / math.sqrt(2.0)), 1.0)
 
 
+def fisher_exact(hits: tuple[int, int], sizes: tuple[int, int]) -> float:
+    """Return the two-sided p-value of Fisher's exact test that two groups have the same share of hits.
+
+    The probability of all tables with the same margins that are no more probable than the one seen.
+    """
+    from scipy.special import gammaln
+
+    total, found = sum(sizes), sum(hits)
+    first = np.arange(max(0, found - sizes[1]), min(sizes[0], found) + 1, dtype=np.float64)
+
+    def log_ways(n: float, k: npt.ArrayLike) -> Floats:
+        chosen = np.asarray(k, dtype=np.float64)
+        return np.asarray(gammaln(n + 1.0) - gammaln(chosen + 1.0) - gammaln(n - chosen + 1.0))
+
+    log_p = log_ways(sizes[0], first) + log_ways(sizes[1], found - first) - log_ways(total, found)
+    seen = log_p[int(hits[0] - first[0])]
+    # Tables that are as probable but for rounding count, as in R and SciPy.
+    return float(min(np.exp(log_p[log_p <= seen + 1e-7]).sum(), 1.0))
+
+
+def share_gap_limits(hits: tuple[int, int], sizes: tuple[int, int], level: float) -> tuple[float, float]:
+    """Return the limits of the difference of two shares, from the score limits of each (Newcombe 1998, method 10)."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + level / 2.0))
+    share = [hit / size for hit, size in zip(hits, sizes, strict=True)]
+    limits = []
+    for p, n in zip(share, sizes, strict=True):
+        half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
+        limits.append(tuple((p + z * z / (2.0 * n) + sign * half) / (1.0 + z * z / n) for sign in (-1.0, 1.0)))
+    (low_a, high_a), (low_b, high_b) = limits
+    delta = share[0] - share[1]
+    below = math.hypot(share[0] - low_a, high_b - share[1])
+    above = math.hypot(high_a - share[0], share[1] - low_b)
+    return delta - below, delta + above
+
+
 def _exact_two_sided(u: float, n: int, m: int) -> float:
     """Twice the tail of U beyond the larger of the two: the coefficients of the Gaussian binomial, divided as we go."""
     ways = np.zeros(n * m + 1)
