@@ -361,3 +361,23 @@ def test_tolerances_per_structure():
     one, two = (row["nsd"] for row in result.rows)
     assert one == 1.0
     assert two < 1.0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.float32])
+def test_a_threshold_cuts_predictions_and_no_ground_truth(kind, tmp_path):
+    """Scores of a network (logits) are cut at 2; a ground truth of 0 and 1, or of two labels, is none of them."""
+    logits = np.where(two_labels() == 1, 3.0, -1.0).astype(np.float32)
+    gt = save(tmp_path / "gt.nii", two_labels().astype(kind))
+    pred = save(tmp_path / "pred.nii", logits)
+    for cut in (0.5, 2.0):
+        result = evaluate([Case("a", pred, gt)], structures={"left": 1}, threshold=cut, metrics=["dice", "gt_volume"])
+        assert result.rows[0]["dice"] == 1.0
+        assert result.rows[0]["gt_volume"] == pytest.approx(0.5 * abs(np.linalg.det(AFFINE[:3, :3])), rel=1e-6)
+        assert not any(note.startswith("gt:") for note in result.notes["a"])
+
+
+def test_a_ground_truth_of_probabilities_is_refused_also_with_a_threshold():
+    soft = np.where(box() == 1, 0.9, 0.0)
+    status, reason = evaluate([Case("a", soft, soft)], threshold=0.5).failures["a"]
+    assert status is Status.UNREADABLE
+    assert "a ground truth has to hold labels" in reason

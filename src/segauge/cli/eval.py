@@ -177,7 +177,9 @@ def add_reading(group: Any) -> None:
         "--max-voxels", type=int, default=Limits().max_voxels, metavar="N",
         help=f"refuse larger images (default: {Limits().max_voxels})",
     )  # fmt: skip
-    group.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
+    group.add_argument(
+        "--threshold", type=float, metavar="P", help="take predicted probabilities of at least P as foreground"
+    )
     group.add_argument(
         "--resample", choices=("nearest",), help="put predictions on the grid of the ground truth (default: refused)"
     )

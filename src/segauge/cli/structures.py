@@ -104,16 +104,18 @@ def _hold_several(cases: Sequence[Case], args: argparse.Namespace) -> bool:
     """Return whether ground truths and predictions hold several labels; as far as a few of them show."""
     step = max(1, len(cases) // LOOKED_INTO)
     some = cases[::step][:LOOKED_INTO]
-    return _any_several((case.gt for case in some), args) and _any_several((case.pred for case in some), args)
+    return _any_several((case.gt for case in some), args, None) and _any_several(
+        (case.pred for case in some), args, args.threshold
+    )
 
 
-def _any_several(sources: Iterable[Any], args: argparse.Namespace) -> bool:
+def _any_several(sources: Iterable[Any], args: argparse.Namespace, threshold: float | None) -> bool:
     for source in sources:
         if source is None:
             continue
         try:
             labels = read_labels(
-                source, frame=args.frame, nan=args.nan, threshold=args.threshold, limits=Limits(args.max_voxels)
+                source, frame=args.frame, nan=args.nan, threshold=threshold, limits=Limits(args.max_voxels)
             ).labels.labels()
         except (SegaugeError, OSError):  # told when the case is measured
             continue

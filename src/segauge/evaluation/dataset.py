@@ -112,7 +112,7 @@ def evaluate(
         resample: "nearest" to resample predictions that lie on another grid.
         trust_array: compare voxel by voxel, whatever the headers say.
         any_frame_of_reference: compare DICOM files of different frames of reference.
-        threshold: take probabilities of at least this value as foreground.
+        threshold: take predicted probabilities of at least this value as foreground; ground truths hold labels.
         max_voxels: largest image that is read.
         frame: which volume of a time series, from 0.
         allow_nonuniform: fill contours also on a tilted series, or one whose slices are unevenly spaced.

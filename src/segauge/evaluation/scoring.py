@@ -168,12 +168,12 @@ def _status_of(error: SegaugeError) -> Status:
 
 def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     case, options = job.case, job.options
-    gt = _read(case.gt, case, options, None)
+    gt = _read(case.gt, case, options)
     remarks.notes += [f"gt: {note}" for note in gt.notes]
     remarks.spacing_assumed = _is_spacing_assumed(gt, options)
     if case.pred is None:
         return _without_prediction(job, gt, remarks)
-    pred = _read(case.pred, case, options, gt.labels)
+    pred = _read(case.pred, case, options, reference=gt.labels, threshold=options.threshold)
     remarks.notes += [f"pred: {note}" for note in pred.notes]
     placed = place(
         pred.labels,
@@ -205,13 +205,23 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     return {**_located(placed.gt, remarks), **_scores(measured), "counts": _counts(layers, pairs, options)}
 
 
-def _read(source: Source, case: Case, options: ScoringOptions, reference: LabelMap | None) -> Reading:
-    """Read one side; the contours of a predicted structure set are filled on the ground truth's grid."""
+def _read(
+    source: Source,
+    case: Case,
+    options: ScoringOptions,
+    *,
+    reference: LabelMap | None = None,
+    threshold: float | None = None,
+) -> Reading:
+    """Read one side; the contours of a predicted structure set are filled on the ground truth's grid.
+
+    Only a prediction is cut at a threshold: a ground truth holds labels, and cutting would make one of all of them.
+    """
     return read_labels(
         source,
         spacing=case.spacing if not isinstance(source, LabelMap) else None,
         reference=reference if reference is not None and reference.in_space else None,
-        threshold=options.threshold,
+        threshold=threshold,
         frame=options.frame,
         nan=options.nan,
         allow_nonuniform=options.allow_nonuniform,

@@ -196,7 +196,8 @@ class _Converter:
         if off.size and off[worst] > ROUNDING:
             raise UnreadableFile(
                 f"{self._source}: holds the value {float(values[worst]):.6g}, labels are whole numbers. "
-                "If this is a probability map, pass threshold=0.5 to take it as a mask."
+                "If this is a predicted probability map, pass threshold=0.5 to take it as a mask; "
+                "a ground truth has to hold labels."
             )
         self._rounded += int(np.count_nonzero(off))
         if rounded.size and np.abs(rounded).max() >= 2.0**63:

@@ -111,16 +111,17 @@ def read_pair(case: Case, options: Mapping[str, Any]) -> CasePair:
     if case.pred is None:
         raise InvalidInput("There is no prediction for this case.")
     reading: dict[str, Any] = {
-        "threshold": options.get("threshold"),
         "frame": options.get("frame"),
         "nan": options.get("nan", "refuse"),
         "any_frame_of_reference": bool(options.get("any_frame_of_reference", False)),
+        "allow_nonuniform": bool(options.get("allow_nonuniform", False)),
         "limits": Limits(max_voxels=options.get("max_voxels", Limits().max_voxels)),
     }
     spacing = {side: None if isinstance(getattr(case, side), LabelMap) else case.spacing for side in ("pred", "gt")}
     gt = read_labels(case.gt, spacing=spacing["gt"], **reading)
     reference = gt.labels if gt.labels.in_space else None
-    pred = read_labels(case.pred, spacing=spacing["pred"], reference=reference, **reading)
+    threshold = options.get("threshold")  # of predictions alone, as they were measured
+    pred = read_labels(case.pred, spacing=spacing["pred"], reference=reference, threshold=threshold, **reading)
     placed = place(
         pred.labels,
         gt.labels,
