@@ -93,7 +93,7 @@ def time_series_with_a_frame(folder: Path) -> list[str]:
 
 @bad_dataset(23, code=0, noted="values of at least 0.5 were taken", rows={"a": {"dice": 1.0}})
 def probabilities_with_a_threshold(folder: Path) -> list[str]:
-    write_bytes(folder, "a", nifti_bytes(box() * np.float32(0.75), AFFINE))
+    write(folder, "a", box() * np.float32(0.75), box())
     return ["--threshold", "0.5"]
 
 

@@ -149,11 +149,18 @@ def _dtype(text: str, source: str) -> np.dtype[Any]:
     return np.dtype(text)
 
 
+def sidecars(path: Path) -> tuple[Path, ...]:
+    """Return the sidecar that lies beside a NumPy file, if there is one."""
+    sidecar = path.with_suffix(".json")
+    return (sidecar,) if sidecar.is_file() else ()
+
+
 def _sidecar(path: Path, options: ReadOptions) -> Geometry:
     """Return the geometry in `<name>.json` beside the file: `spacing` or `affine`, and `labels` (value to name)."""
-    sidecar = path.with_suffix(".json")
-    if not sidecar.is_file():
+    found = sidecars(path)
+    if not found:
         return Geometry()
+    sidecar = found[0]
     with open_file(sidecar) as file:
         if stored_size(file) > options.limits.max_header_bytes:
             raise UnreadableFile(f"{sidecar}: is too large for a sidecar.")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from segauge.errors import UnreadableFile
+from segauge.io.formats import identify, image_stem
 from segauge.io.streams import list_folder, open_file
 from segauge.labelmap import LabelMap
 
 _PIECE = 1 << 20
-#: Headers whose voxels lie in other files, or that a sidecar belongs to.
-_DETACHED = (".mhd", ".nhdr", ".hdr", ".img", ".img.gz", ".npy", ".npz")
 
 
 def content_hash(source: Any) -> str:
@@ -32,22 +30,27 @@ def content_hash(source: Any) -> str:
     digest = hashlib.sha256()
     if isinstance(source, LabelMap):
         digest.update(repr((source.grid.shape, source.grid.affine.tolist(), dict(source.names))).encode())
+        if not source.in_space or source.partial or source.frame_of_reference:
+            digest.update(repr((source.in_space, source.partial, source.frame_of_reference)).encode())
         for layer in source.layers:
             _add_array(digest, layer)
     elif isinstance(source, (str, os.PathLike)):
         path = Path(source)
         if path.is_dir():
-            for entry in list_folder(path):
-                if entry.is_file():
-                    digest.update(f"{entry.name}\0{file_hash(entry)}\0".encode(errors="surrogateescape"))
+            _add_folder(digest, path)
         else:
             digest.update(file_hash(path).encode())
             for companion in _companions(path):
-                digest.update(f"{companion.name}\0{file_hash(companion)}\0".encode(errors="surrogateescape"))
+                _add_file(digest, companion)
             _add_series_beside(digest, path)
     else:
         _add_array(digest, np.asarray(source))
     return digest.hexdigest()
+
+
+def path_hash(path: Path) -> str:
+    """Return the SHA-256 of a file's bytes; of a folder, or a file whose voxels lie in others, that of all it holds."""
+    return content_hash(path) if path.is_dir() or _companions(path) else file_hash(path)
 
 
 def file_hash(path: Path) -> str:
@@ -59,25 +62,36 @@ def file_hash(path: Path) -> str:
     return digest.hexdigest()
 
 
+def _add_file(digest: Any, path: Path) -> None:
+    digest.update(f"{path.name}\0{file_hash(path)}\0".encode(errors="surrogateescape"))
+
+
+def _add_folder(digest: Any, folder: Path) -> None:
+    """Add all files of a folder, and those in folders below it that its images name."""
+    files = [entry for entry in list_folder(folder) if entry.is_file()]
+    here = {entry.resolve() for entry in files}
+    for entry in files:
+        _add_file(digest, entry)
+    for entry in files:
+        for companion in _companions(entry) if image_stem(entry.name) is not None else ():
+            if companion.resolve() not in here:
+                _add_file(digest, companion)
+
+
 def _add_array(digest: Any, array: np.ndarray[Any, Any]) -> None:
     digest.update(f"{array.dtype.str}{array.shape}".encode())
     digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.dtype != object else repr(array).encode())
 
 
-def _companions(path: Path) -> list[Path]:
-    """Return the files that a header names, and those of its own name with another ending."""
-    name = path.name.lower()
-    if not name.endswith(_DETACHED):
-        return []
-    stem = path.name.split(".", 1)[0]
-    with open_file(path) as file:
-        head = file.read(1 << 16).split(b"\n\n", 1)[0]
-    named = set(re.split(r"[\s=:]+", head.decode("latin-1"))) if name.endswith((".mhd", ".nhdr")) else set()
-    return [
-        entry
-        for entry in list_folder(path.parent)
-        if entry != path and (entry.name in named or entry.name.split(".", 1)[0] == stem) and entry.is_file()
-    ]
+def _companions(path: Path) -> tuple[Path, ...]:
+    """Return the other files that a reader opens with this one: voxels that a header names, a pair's half, a sidecar.
+
+    A file that cannot be read has none: its own bytes decide, and the reader will say what is wrong.
+    """
+    try:
+        return tuple(other for other in identify(path).companions(path) if other.resolve() != path.resolve())
+    except UnreadableFile:
+        return ()
 
 
 def _add_series_beside(digest: Any, path: Path) -> None:

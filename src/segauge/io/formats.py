@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from segauge.errors import UnreadableFile
-from segauge.io.arrays import NPY_MAGIC, read_npy, read_npz
+from segauge.io.arrays import NPY_MAGIC, read_npy, read_npz, sidecars
 from segauge.io.dicom_files import looks_like_dicom
 from segauge.io.dicom_objects import read_dicom
-from segauge.io.metaimage import looks_like_metaimage, read_metaimage
-from segauge.io.nifti import read_nifti
+from segauge.io.metaimage import looks_like_metaimage, metaimage_files, read_metaimage
+from segauge.io.nifti import nifti_files, read_nifti
 from segauge.io.nifti_header import looks_like_nifti
-from segauge.io.nrrd import read_nrrd
+from segauge.io.nrrd import nrrd_files, read_nrrd
 from segauge.io.reading import Reading, ReadOptions
 from segauge.io.streams import inflated_head
 
 
 @dataclass(frozen=True)
 class Format:
-    """One file format. `recognises` looks at the first 1024 bytes (inflated, if the whole file is gzip)."""
+    """One file format. `recognises` looks at the first 1024 bytes (inflated, if the whole file is gzip).
+
+    `companions` returns the other files that reading one of this format opens: what counts as its content, too.
+    """
 
     key: str
     name: str
@@ -28,16 +31,27 @@ class Format:
     recognises: Callable[[bytes], bool]
     read: Callable[[Path, ReadOptions], Reading]
     extra: str = ""
+    companions: Callable[[Path], Sequence[Path]] = lambda _: ()
 
 
 #: In the order they are tried. DICOM comes before NIfTI: its first 128 bytes are free and may look like anything.
 FORMATS: tuple[Format, ...] = (
     Format("dicom", "DICOM-SEG or RTSTRUCT", (".dcm",), looks_like_dicom, read_dicom, extra="dicom"),
-    Format("nrrd", "NRRD", (".nrrd", ".nhdr", ".seg.nrrd"), lambda head: head.startswith(b"NRRD"), read_nrrd),
-    Format("npy", "NumPy array", (".npy",), lambda head: head.startswith(NPY_MAGIC), read_npy),
-    Format("npz", "NumPy archive", (".npz",), lambda head: head.startswith(b"PK\x03\x04"), read_npz),
-    Format("metaimage", "MetaImage", (".mha", ".mhd"), looks_like_metaimage, read_metaimage),
-    Format("nifti", "NIfTI", (".nii", ".nii.gz", ".hdr", ".img", ".img.gz"), looks_like_nifti, read_nifti),
+    Format(
+        "nrrd",
+        "NRRD",
+        (".nrrd", ".nhdr", ".seg.nrrd"),
+        lambda head: head.startswith(b"NRRD"),
+        read_nrrd,
+        "",
+        nrrd_files,
+    ),
+    Format("npy", "NumPy array", (".npy",), lambda head: head.startswith(NPY_MAGIC), read_npy, "", sidecars),
+    Format("npz", "NumPy archive", (".npz",), lambda head: head.startswith(b"PK\x03\x04"), read_npz, "", sidecars),
+    Format("metaimage", "MetaImage", (".mha", ".mhd"), looks_like_metaimage, read_metaimage, "", metaimage_files),
+    Format(
+        "nifti", "NIfTI", (".nii", ".nii.gz", ".hdr", ".img", ".img.gz"), looks_like_nifti, read_nifti, "", nifti_files
+    ),
 )
 
 #: Endings of files that hold one image each, for finding them in folders; the longest first.

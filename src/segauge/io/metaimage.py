@@ -43,6 +43,11 @@ def read_metaimage(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Readin
     return Reading(LabelMap(layers, grid, {}, source), "metaimage", tuple(notes), spacing_source)
 
 
+def metaimage_files(path: Path) -> tuple[Path, ...]:
+    """Return the files that a header names for its voxels, none where they stand in the file itself."""
+    return _data_files(path, _parse_header(path, DEFAULT_OPTIONS)[0]["ElementDataFile"]) or ()
+
+
 def looks_like_metaimage(head: bytes) -> bool:
     """Say whether the first bytes of a file are those of a MetaImage header."""
     return re.match(rb"\s*(ObjectType|Comment|ObjectSubType|NDims|TransformType|Name|ID)\s*=", head) is not None

@@ -45,6 +45,11 @@ def read_nifti(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
     return Reading(labels, "nifti", tuple(notes), space.spacing_source)
 
 
+def nifti_files(path: Path) -> tuple[Path, ...]:
+    """Return the header and the data file of a pair; a single file is both."""
+    return _pair(path)
+
+
 def _pair(path: Path) -> tuple[Path, Path]:
     """Return the header file and the data file; both are the same for .nii."""
     name = path.name.lower().removesuffix(".gz")

@@ -69,6 +69,11 @@ def read_nrrd(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
     return Reading(LabelMap(layers, grid, names, source, in_space), "nrrd", tuple(notes), spacing_source)
 
 
+def nrrd_files(path: Path) -> tuple[Path, ...]:
+    """Return the files that a header names for its voxels, none where they stand in the file itself."""
+    return _data_files(path, _parse_header(path, DEFAULT_OPTIONS)) or ()
+
+
 def _parse_header(path: Path, options: ReadOptions) -> NrrdHeader:
     fields: dict[str, str] = {}
     keys: dict[str, str] = {}

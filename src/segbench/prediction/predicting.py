@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.executors import Crash, run
-from segauge.io.contents import file_hash
+from segauge.io.contents import path_hash
 from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
@@ -84,7 +84,7 @@ def predict(
     jobs: list[Job] = []
     found: list[Prediction] = []
     environments: dict[str, Mapping[str, Any]] = {}
-    hashes = {case.case_id: file_hash(case.image) for case in cases}
+    hashes = {case.case_id: path_hash(case.image) for case in cases}
     for model in models:
         made = _ready(model, device, settings, progress) if not in_cloud else None
         environments[model.card.name] = _described(model, made)

@@ -13,7 +13,7 @@ import numpy as np
 
 from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.io.contents import content_hash, file_hash
+from segauge.io.contents import path_hash
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig
 from segbench.planning import Exclusion, Plan, PlannedModel, Prediction
@@ -297,9 +297,9 @@ def _diagonal_mm(scored: _Scored, row: int) -> float | None:
 
 
 def _hash(path: Path) -> str | None:
-    """Return the SHA-256 of a file (of what a folder holds, for one), None where it cannot be read."""
+    """Return the SHA-256 of a file (of all it holds, for a folder), None where it cannot be read."""
     try:
-        return content_hash(path) if Path(path).is_dir() else file_hash(Path(path))
+        return path_hash(Path(path))
     except (SegaugeError, OSError):
         return None
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from segauge import Case, Status, evaluate
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.io.contents import content_hash, file_hash
+from segauge.io.contents import file_hash, path_hash
 from segbench.planning import Prediction
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
@@ -150,7 +150,7 @@ def _truths(
         if case.case_id not in wanted:
             continue
         try:
-            digest = content_hash(case.gt) if Path(case.gt).is_dir() else file_hash(Path(case.gt))
+            digest = path_hash(Path(case.gt))
         except (SegaugeError, OSError) as error:
             wrong.append(Mismatch(f"cases.{case.case_id}.gt_sha256", recorded[case.case_id], f"unreadable: {error}"))
             continue
