@@ -306,6 +306,20 @@ def test_holes_in_a_slice_and_several_contours(tmp_path):
     assert mask[13, 13, 1]
 
 
+@pytest.mark.parametrize("copies", [2, 3])
+@pytest.mark.parametrize("again", [lambda p: p, lambda p: p[1:] + p[:1], lambda p: p[::-1], lambda p: [*p, p[0]]])
+def test_a_contour_that_is_stored_twice_is_no_hole(tmp_path, copies, again):
+    outline, hole = box(2.5, 9.5), box(4.5, 6.5)
+    path = rtstruct(
+        tmp_path, ("organ", closed(outline, hole, *[again(list(outline))] * (copies - 1), again(list(hole))))
+    )
+    reading = read_labels(path, reference=GRID)
+    once = read_labels(rtstruct(tmp_path, ("organ", closed(outline, hole))), reference=GRID)
+    assert np.array_equal(reading.labels.mask(1).array, once.labels.mask(1).array)
+    assert np.count_nonzero(once.labels.mask(1).array) == 7 * 7 - 2 * 2
+    assert f"region 1 (organ): {copies} contours stand in the file more than once; they count once" in reading.notes
+
+
 def test_regions_that_overlap_are_both_whole(tmp_path):
     path = rtstruct(tmp_path, ("one", closed(box(2.5, 9.5))), ("two", closed(box(4.5, 12.5))))
     got = read_labels(path, reference=GRID).labels

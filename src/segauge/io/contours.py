@@ -44,6 +44,32 @@ def fill(polygons: Sequence[Points], shape: tuple[int, int]) -> FilledArea:
     return FilledArea((int(low[0]), int(low[1])), mask)
 
 
+def without_repeats(polygons: Sequence[Points]) -> list[Points]:
+    """Return the polygons, each once: one that was stored twice would be its own hole by the even-odd rule.
+
+    The same line may start at another point, and run the other way round.
+    """
+    kept: list[Points] = []
+    bare: list[Points] = []
+    for polygon in polygons:
+        steps = np.abs(polygon - np.roll(polygon, 1, axis=0)).max(axis=1)
+        corners = polygon[steps > ON_LINE]  # without points that stand twice in a row, such as a closing one
+        if not any(_same_line(corners, other) for other in bare):
+            kept.append(polygon)
+            bare.append(corners)
+    return kept
+
+
+def _same_line(one: Points, other: Points) -> bool:
+    if len(one) != len(other) or not len(one) or np.abs(one.mean(axis=0) - other.mean(axis=0)).max() > ON_LINE:
+        return False
+    for line in (other, other[::-1]):
+        starts = np.flatnonzero(np.abs(line - one[0]).max(axis=1) <= ON_LINE)
+        if any(np.abs(np.roll(line, -start, axis=0) - one).max() <= ON_LINE for start in starts.tolist()):
+            return True
+    return False
+
+
 def _edges(polygons: Sequence[Points]) -> tuple[Points, Points]:
     """Return start and end of every edge, the closing one included."""
     starts = np.concatenate(list(polygons))

@@ -12,7 +12,7 @@ import numpy as np
 
 from segauge.errors import GridMismatch, InvalidInput, UnknownStructure, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.contours import Points, fill
+from segauge.io.contours import Points, fill, without_repeats
 from segauge.io.dicom_files import parser_failures, read_dataset
 from segauge.io.layers import Block, stack_layers
 from segauge.io.limits import DEFAULT_LIMITS, Limits
@@ -285,13 +285,19 @@ def _fill_planes(
     count = grid.shape[axis]
     used = _owned_slices(planes, owners, count) if owners.size else _nearest_planes(planes, reach, count)
     _note_planes(planes, used, grid.spacing[axis], count, who, notes)
+    repeated = 0
     for plane, slices in used.items():
-        area = fill([points[:, in_plane] for k, points in enumerate(flat) if plane_of[k] == plane], size)
+        drawn = [points[:, in_plane] for k, points in enumerate(flat) if plane_of[k] == plane]
+        once = without_repeats(drawn)
+        repeated += len(drawn) - len(once)
+        area = fill(once, size)
         spans = [slice(start, start + n) for start, n in zip(area.start, area.mask.shape, strict=True)]
         for index in slices:
             where: list[slice | int] = [spans[0], spans[1]]
             where.insert(axis, index)
             yield Block(tuple(where), area.mask)
+    if repeated:
+        notes.append(f"{who}: {repeated} contours stand in the file more than once; they count once")
 
 
 def _nearest_planes(planes: Points, reach: float, count: int) -> dict[int, list[int]]:
