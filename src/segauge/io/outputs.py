@@ -73,11 +73,25 @@ def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def inert(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula."""
-    return f"'{text}" if text[:1] in ("=", "+", "-", "@", "\t", "\r") else text
+    """Put an apostrophe before what a spreadsheet would run as a formula; `plain` takes it away again.
+
+    Text that looks as if it had one already gets another one, so that nothing is lost on the way there and back.
+    """
+    return f"'{text}" if _is_formula(text.lstrip("'")) else text
+
+
+def plain(text: str) -> str:
+    """Return the text of a cell that `inert` made harmless; other text as it is."""
+    return text[1:] if text[:1] == "'" and _is_formula(text.lstrip("'")) else text
+
+
+def _is_formula(text: str) -> bool:
+    return text[:1] in ("=", "+", "-", "@", "\t", "\r")
 
 
 def _cell(value: object) -> str:
     if value is None:
         return ""
-    return repr(value) if isinstance(value, (int, float)) else inert(str(value))
+    if isinstance(value, float):
+        return float.__repr__(value)  # NumPy's floats are floats, but call themselves np.float64(0.5)
+    return repr(value) if isinstance(value, int) else inert(str(value))

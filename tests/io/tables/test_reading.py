@@ -6,9 +6,10 @@ import math
 import numpy as np
 import pytest
 
+from segauge import Case, evaluate
 from segauge.errors import InvalidInput
-from segauge.io.tables import FORMATS, Repairs, read_scores, write_scores
-from segauge.scores import Status
+from segauge.io.tables import FORMATS, Repairs, read_metadata, read_scores, write_scores
+from segauge.scores import ScoreTable, Status
 
 
 def write(path, text):
@@ -246,6 +247,50 @@ def test_wide_export(tmp_path):
 def test_exports_cannot_become_formulas(tmp_path):
     tables = read_scores(touchstone(tmp_path / "in", a=WIDE.replace("c1", "=cmd()"))).tables
     assert "\na,'=cmd(),liver" in write_scores(tables, tmp_path / "out.csv", format="long").read_text()
+
+
+IDS = ("-5", "=x", "+1", "@a", "'=x", "''-5", "'quoted'", "007", "1e5", "0x1f", "NA", "True", "1,5", 'a"b', "line\nend")
+
+
+@pytest.mark.parametrize("form", ["json", "long", "wide", "challenger"])
+def test_names_come_back_as_they_were(tmp_path, form):
+    """Neither the apostrophe that keeps a spreadsheet from running a cell, nor a number in it, changes a name."""
+    table = ScoreTable(
+        IDS, ("=liver", "-spleen"), ("dice",), np.full((len(IDS), 2, 1), 0.5), np.full((len(IDS), 2), Status.PRESENT)
+    )
+    path = write_scores({"+model": table}, tmp_path / f"out.{'json' if form == 'json' else 'csv'}", format=form)
+    again = read_scores(path, metric="dice").tables
+    assert list(again) == ["+model"]
+    assert set(again["+model"].cases) == set(IDS)
+    assert set(again["+model"].structures) == {"=liver", "-spleen"}
+    assert np.nanmin(again["+model"].values) == 0.5
+
+
+def test_ids_of_a_result_and_of_its_metadata_come_back_from_csv(tmp_path):
+    mask = np.zeros((6, 6, 6), dtype=np.uint8)
+    mask[2:4, 2:4, 2:4] = 1
+    cases = [Case(name, mask, mask, metadata={"delta": "-3", "age": np.float64(61.5)}) for name in IDS]
+    path = evaluate(cases, metrics=["dice"]).to_csv(tmp_path / "r.csv")
+    assert tuple(read_scores(path).tables["r"].cases) == IDS
+    found = read_metadata(path, key="case_id")
+    assert {row["meta.delta"] for row in found.values()} == {"-3"}
+    assert {row["meta.age"] for row in found.values()} == {"61.5"}
+
+
+@pytest.mark.parametrize("form", ["scores", "result", "csv"])
+def test_reasons_are_read_back(tmp_path, form):
+    gt = np.zeros((6, 6, 6), dtype=np.uint8)
+    gt[2:4, 2:4, 2:4] = 1
+    result = evaluate([Case("a", None, gt), Case("b", gt[:5], gt), Case("c", gt, gt)], metrics=["dice", "iou"])
+    path = {
+        "scores": lambda: write_scores({"m": result.table}, tmp_path / "m.json"),
+        "result": lambda: result.to_json(tmp_path / "m.json"),
+        "csv": lambda: result.to_csv(tmp_path / "m.csv"),
+    }[form]()
+    imported = read_scores(path)
+    assert imported.tables["m"].reasons == result.table.reasons
+    assert set(result.table.reasons) == {("a", "foreground"), ("b", "foreground")}
+    assert not [finding for finding in imported.audit.findings if "reason" in finding.message]
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,8 @@ def _check_range(
     )
     _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, findings)
     for key in outside:
-        keyed[key] = keyed[key]._replace(value=math.nan, status=Status.FAILED)
+        words = f"the file says {keyed[key].value:g}, which {keyed[key].metric} cannot be"
+        keyed[key] = keyed[key]._replace(value=math.nan, status=Status.FAILED, reason=words)
 
 
 def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[tuple[str, str, str], Status]:
@@ -166,7 +167,7 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[t
     known: dict[tuple[str, str, str], Status] = {}
     silent: set[tuple[str, str, str]] = set()
     scored: set[tuple[str, str]] = set()
-    for model, case, structure, _, value, status, _ in keyed.values():
+    for model, case, structure, _, value, status, _, _ in keyed.values():
         cell = (model, case, structure)
         if status is None and math.isnan(value):
             silent.add(cell)
@@ -266,8 +267,11 @@ def _tables(
     states = {model: np.empty(shape[:2], dtype=object) for model, shape in shapes.items()}
     for found in states.values():
         found.fill(Status.ABSENT)  # np.full would turn the status into plain text
+    reasons: dict[str, dict[tuple[str, str], str]] = {model: {} for model in models}
     for (model, case, structure, metric), cell in keyed.items():
         cases, structures, metrics = places[model]
+        if case in cases and cell.reason:
+            reasons[model].setdefault((case, structure), cell.reason)
         if case in cases and math.isfinite(cell.value):
             values[model][cases[case], structures[structure], metrics[metric]] = cell.value
     for (model, case, structure), state in status.items():
@@ -275,7 +279,7 @@ def _tables(
         if case in cases:
             states[model][cases[case], structures[structure]] = state
     return {
-        model: ScoreTable(tuple(axes[0]), tuple(axes[1]), tuple(axes[2]), values[model], states[model])
+        model: ScoreTable(tuple(axes[0]), tuple(axes[1]), tuple(axes[2]), values[model], states[model], reasons[model])
         for model, axes in models.items()
     }
 

@@ -14,7 +14,8 @@ from segauge.scores import Status
 class Cell(NamedTuple):
     """One number: its model, case, structure and metric, the value (NaN if none), its status if known, and where from.
 
-    A status of None means that the file does not say; an empty cell is then judged by the audit.
+    A status of None means that the file does not say; an empty cell is then judged by the audit. `reason` are the words
+    that the file has for the status, if any.
     """
 
     model: str
@@ -24,6 +25,7 @@ class Cell(NamedTuple):
     value: float
     status: Status | None
     where: str
+    reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,7 @@
-"""Delimited text as people send it: any separator, byte-order mark, quotes, CRLF, odd bytes. Ids stay text."""
+"""Delimited text as people send it: any separator, byte-order mark, quotes, CRLF, odd bytes. Ids stay text.
+
+An apostrophe that keeps a spreadsheet from running a cell as a formula is no part of the cell, and is taken away.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from segauge.errors import InvalidInput
+from segauge.io.outputs import plain
 
 #: Larger result files are refused: they are not tables of scores, and would fill the memory.
 MAX_BYTES = 512 * 1024 * 1024
@@ -57,7 +61,8 @@ def read_delimited(path: Path) -> TextTable:
         data = data.replace(b"\x00", b"")
     text = _decoded(data, path, remarks)
     lines = list(csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text)))
-    rows = [(i, [cell.strip() for cell in line]) for i, line in enumerate(lines) if any(cell.strip() for cell in line)]
+    filled = ((i, line) for i, line in enumerate(lines) if any(cell.strip() for cell in line))
+    rows = [(i, [plain(cell.strip()) for cell in line]) for i, line in filled]
     if not rows:
         raise InvalidInput(f"{path.name}: expected a header and rows, found nothing.")
     header = rows[0][1]

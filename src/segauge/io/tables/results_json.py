@@ -70,9 +70,9 @@ def _rows(rows: list[Mapping[str, Any]], model: str, structure: str, where: str)
         status = Status.MISSED if failed else Status.PRESENT
         if "status" in row:
             status = Status(row["status"])
-        named = str(row.get("structure", structure))
+        named, reason = str(row.get("structure", structure)), str(row.get("reason") or "")
         for key, value in numbers.items():
-            yield Cell(model, case, named, key, value if math.isfinite(value) else math.nan, status, where)
+            yield Cell(model, case, named, key, value if math.isfinite(value) else math.nan, status, where, reason)
 
 
 def _is_number(value: object) -> bool:
@@ -88,6 +88,6 @@ def _score_file(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
         raise InvalidInput(f"{where}: has the schema {data['schema']!r}; this version reads {SCHEMA!r}.")
     for model, rows in data["models"].items():
         for row in rows:
-            status = Status(row["status"])
+            status, reason = Status(row["status"]), str(row.get("reason") or "")
             for metric, value in row["scores"].items():
-                yield Cell(model, row["case"], row["structure"], metric, _value(value), status, where)
+                yield Cell(model, row["case"], row["structure"], metric, _value(value), status, where, reason)

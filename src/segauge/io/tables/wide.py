@@ -39,7 +39,8 @@ def _wide_cells(table: TextTable, names: Names) -> Reading:
     if case is None:
         raise InvalidInput(f"{table.path.name}: no case column; name it with columns={{'case': ...}}: {table.header}.")
     told = None if structure is None else table.column("status")
-    taken = {case, model, structure, told}
+    words = None if told is None else table.column("reason")
+    taken = {case, model, structure, told, words}
     scores = [j for j, name in enumerate(table.header) if j not in taken and name]
     metrics = [j for j in scores if _is_metric(table.header[j], by_structure=structure is None)]
     reading = Reading([], list(table.remarks))
@@ -56,7 +57,8 @@ def _wide_cells(table: TextTable, names: Names) -> Reading:
             if told is not None:
                 status = told_status(row[told], table.where(i))
             named = (what, metric_key(table.header[j])) if metrics else (table.header[j], metric)
-            reading.cells.append(Cell(who, row[case], *named, value, status, table.where(i)))
+            reason = "" if words is None else row[words]
+            reading.cells.append(Cell(who, row[case], *named, value, status, table.where(i), reason))
     return reading
 
 
