@@ -257,7 +257,7 @@ def yaml_that_reads_no_as_false(folder: Path) -> list[str]:
     return ["--structures", str(folder / "s.yaml")]
 
 
-@bad_dataset(48, code=1, says="refers to itself [0-9]+ times")
+@bad_dataset(48, code=1, says="refers to itself more than 100 times")
 def yaml_that_grows_by_references(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     lines = ["a0: &a0 [1, 2, 3]"] + [f"a{k}: &a{k} [{', '.join([f'*a{k - 1}'] * 9)}]" for k in range(1, 20)]

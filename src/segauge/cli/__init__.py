@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 from segauge import __version__
+from segauge.cli.ending import exit_code_of
 from segauge.cli.parsing import Parser
-from segauge.cli.wording import as_flags, system_words
-from segauge.errors import SegaugeError
 
 #: Commands and what they do. Each is a module of this package with `add_parser(subparsers)`, which sets a default
 #: `run(args) -> int`; only the module of the command that was asked for is loaded.
@@ -53,21 +51,4 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     args = parser.parse_args(given)
-    try:
-        code = int(args.run(args))
-        sys.stdout.flush()
-        return code
-    except SegaugeError as error:
-        print(f"segauge: {as_flags(str(error))}", file=sys.stderr)  # noqa: T201 - the command line speaks
-        return 1
-    except BrokenPipeError:
-        # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        # A disk that is full, a folder that nobody may write to: what no command has words of its own for.
-        print(f"segauge: {system_words(error)}", file=sys.stderr)  # noqa: T201
-        return 1
-    except KeyboardInterrupt:
-        print("segauge: stopped.", file=sys.stderr)  # noqa: T201
-        return 130
+    return exit_code_of("segauge", lambda: args.run(args))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,8 @@ MAX_BYTES = 1 << 20
 _MAX_ALIASES = 100
 #: A few references within references make a small file as large as this.
 _MAX_VALUES = 100_000
+#: Levels of lists and mappings within each other; the reader slows down, and then gives up, long after.
+_MAX_DEPTH = 50
 
 
 def read_yaml(path: str | os.PathLike[str], what: str, *, max_bytes: int = MAX_BYTES) -> Any:
@@ -33,8 +37,8 @@ def read_yaml(path: str | os.PathLike[str], what: str, *, max_bytes: int = MAX_B
         return _load(place.read_text(encoding="utf-8-sig"), place.name, what)
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{place.name}: is not YAML, which is text in UTF-8: {error.reason}.") from error
-    except RecursionError as error:
-        raise InvalidInput(f"{place.name}: is nested too deeply for {what}.") from error
+    except OSError as error:
+        raise InvalidInput(f"{place}: cannot be read ({error.strerror}).") from error
 
 
 def _load(text: str, source: str, what: str) -> Any:
@@ -50,20 +54,38 @@ def _load(text: str, source: str, what: str) -> Any:
             keys = [
                 self.construct_object(key, deep=True) for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"
             ]
-            twice = [key for key in keys if isinstance(key, (str, int)) and keys.count(key) > 1]
-            if twice:
-                raise InvalidInput(f"{source}: the key {twice[0]!r} stands twice, line {node.start_mark.line + 1} on.")
+            counts = Counter(key for key in keys if isinstance(key, (str, int)))
+            twice = next((key for key, count in counts.items() if count > 1), None)
+            if twice is not None:
+                raise InvalidInput(f"{source}: the key {twice!r} stands twice, line {node.start_mark.line + 1} on.")
             return super().construct_mapping(node, deep)
 
     try:
-        aliases = sum(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
-        if aliases > _MAX_ALIASES:
-            raise InvalidInput(f"{source}: refers to itself {aliases} times; write it out.")
+        aliases = _count_aliases(yaml.parse(text, Loader=yaml.SafeLoader), source, what)
         if aliases and _expanded(yaml.compose(text, Loader=yaml.SafeLoader), {}) > _MAX_VALUES:
             raise InvalidInput(f"{source}: refers to itself until it is too large for {what}; write it out.")
         return yaml.load(text, Loader=Loader)  # noqa: S506 - a SafeLoader that is stricter
     except yaml.YAMLError as error:
         raise InvalidInput(f"{source}: is not plain YAML: {' '.join(str(error).split())[:300]}") from error
+    except InvalidInput:
+        raise
+    except ValueError as error:  # a date that is none, a number of thousands of digits
+        raise InvalidInput(f"{source}: holds a value that cannot be: {str(error).rstrip('.')}.") from error
+
+
+def _count_aliases(events: Iterable[Any], source: str, what: str) -> int:
+    """Return how often a file refers to itself; stop as soon as that, or how deeply it is nested, is too much."""
+    aliases = depth = 0
+    for event in events:
+        kind = type(event).__name__
+        aliases += kind == "AliasEvent"
+        depth += kind in ("SequenceStartEvent", "MappingStartEvent")
+        depth -= kind in ("SequenceEndEvent", "MappingEndEvent")
+        if aliases > _MAX_ALIASES:
+            raise InvalidInput(f"{source}: refers to itself more than {_MAX_ALIASES} times; write it out.")
+        if depth > _MAX_DEPTH:
+            raise InvalidInput(f"{source}: is nested too deeply for {what} (more than {_MAX_DEPTH} levels).")
+    return aliases
 
 
 def _expanded(node: Any, known: dict[int, float]) -> float:

@@ -28,9 +28,8 @@ def _one_thread() -> Iterator[None]:
 
 with _one_thread():
     from segauge import __version__
+    from segauge.cli.ending import exit_code_of
     from segauge.cli.parsing import Parser
-    from segauge.cli.wording import as_flags, system_words
-    from segauge.errors import SegaugeError
 
 #: Modules of this package; each has `add_parser(subparsers)` for its commands, which set a default `run(args) -> int`.
 COMMANDS: tuple[str, ...] = ("run", "results", "verify", "analyze", "claim", "import_scores", "cards", "overlap")
@@ -57,21 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     args = parser.parse_args(given)
-    try:
-        code = int(args.run(args))
-        sys.stdout.flush()
-        return code
-    except SegaugeError as error:
-        print(f"segbench: {as_flags(str(error))}", file=sys.stderr)  # noqa: T201 - the command line speaks
-        return 1
-    except BrokenPipeError:
-        # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 1
-    except OSError as error:
-        # A disk that is full, a folder that nobody may write to: what no command has words of its own for.
-        print(f"segbench: {system_words(error)}", file=sys.stderr)  # noqa: T201
-        return 1
-    except KeyboardInterrupt:
-        print("segbench: stopped; the same command goes on where it was.", file=sys.stderr)  # noqa: T201
-        return 130
+    return exit_code_of(
+        "segbench", lambda: args.run(args), when_stopped="stopped; the same command goes on where it was."
+    )

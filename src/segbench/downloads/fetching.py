@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from segauge.errors import InvalidInput, SegaugeError
+from segauge.io.tables.json_files import load_json
 from segbench.locks import held
 from segbench.registry import Progress
 
@@ -232,7 +233,7 @@ def _can_tell_the_end(wanted: _Wanted, answer: Any) -> bool:
 def _kept(wanted: _Wanted) -> tuple[int, Mapping[str, Any]]:
     """Return how many bytes are there already, and whose; none if they are of another file or cannot be told."""
     try:
-        origin = json.loads(wanted.origin.read_text(encoding="utf-8"))
+        origin = load_json(wanted.origin)
         have = wanted.part.stat().st_size
         # Without a checksum only the server's own mark can say that the rest belongs to this beginning.
         if origin["url"] == wanted.url and (origin["validator"] or wanted.checksum):

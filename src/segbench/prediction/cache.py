@@ -17,6 +17,7 @@ from typing import Any
 
 from segauge.io.contents import file_hash
 from segauge.io.outputs import write_whole
+from segauge.io.tables.json_files import load_json
 
 #: What every output file is called: readers go by content, but programs look at the name.
 SUFFIX = ".nii.gz"
@@ -57,7 +58,7 @@ class Entry:
     def found(self) -> Mapping[str, Any] | None:
         """Return the description of a prediction that is there and unchanged, None otherwise."""
         try:
-            described = json.loads(self.description.read_text(encoding="utf-8"))
+            described = load_json(self.description)
             if isinstance(described, dict) and described.get("sha256") == file_hash(self.file):
                 return described
         except (OSError, ValueError):

@@ -11,6 +11,7 @@ from typing import Any
 from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_whole
+from segauge.io.tables.json_files import load_json
 from segbench.records.migrations import migrated
 from segbench.records.parquet import content_hash, read_scores, write_scores
 from segbench.records.run_record import LARGE, RunRecord
@@ -35,7 +36,8 @@ def load_record(path: str | os.PathLike[str]) -> RunRecord:
     place = Path(path)
     if not place.is_file():
         raise InvalidInput(f"{place}: there is no such file.")
-    given = _strict_json(place)
+    # A key that stands twice is refused, since one of the two was written to deceive.
+    given = load_json(place, unique_keys=True)
     if not isinstance(given, dict):
         raise InvalidInput(f"{place.name}: is no record of a run.")
     plain = migrated(given, place.name)
@@ -61,27 +63,6 @@ def _scores_beside(place: Path, scores: Mapping[str, str], plain: Mapping[str, A
     if content_hash(tables) != scores["sha256"]:
         raise InvalidInput(f"the scores in {file.name} are not those that the record was written with")
     return tables
-
-
-def _strict_json(place: Path) -> Any:
-    """Return the content; a key that stands twice is refused, since one of the two was written to deceive."""
-
-    def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) != len(pairs):
-            keys = [key for key, _ in pairs]
-            twice = next(key for key in keys if keys.count(key) > 1)
-            raise InvalidInput(f"{place.name}: the key {twice!r} stands twice in one object.")
-        return found
-
-    try:
-        return json.loads(place.read_text(encoding="utf-8-sig"), object_pairs_hook=unique)
-    except json.JSONDecodeError as error:
-        raise InvalidInput(f"{place.name}: is not JSON (line {error.lineno}: {error.msg}).") from error
-    except UnicodeDecodeError as error:
-        raise InvalidInput(f"{place.name}: is not UTF-8 text, so not JSON.") from error
-    except RecursionError as error:
-        raise InvalidInput(f"{place.name}: is nested too deeply to be a record.") from error
 
 
 def _beside(record: RunRecord, target: Path) -> dict[str, Any]:

@@ -145,7 +145,7 @@ def test_two_test_sets_get_a_board_over_both(files):
     ("text", "words"),
     [
         ("families:\n  x: {column: colour}\n", "No metadata column 'colour'"),
-        ("a: &a [1]\n" + "b: *a\n" * 101, "refers to itself 101 times"),
+        ("a: &a [1]\n" + "b: *a\n" * 101, "refers to itself more than 100 times"),
         ("families: !!python/object:os.system {}\n", "is not plain YAML"),
         ("families: [", "is not plain YAML"),
     ],

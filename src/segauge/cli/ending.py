@@ -1,0 +1,37 @@
+"""How a command ends: its exit code, and one line on standard error for whatever stopped it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+from segauge.cli.wording import as_flags, system_words
+from segauge.errors import SegaugeError
+
+
+def exit_code_of(program: str, command: Callable[[], int], *, when_stopped: str = "stopped.") -> int:
+    """Run a command of a program and return its exit code: its own, 1 for an error, 130 for Ctrl-C (`when_stopped`).
+
+    An error that nobody meant is left alone: its traceback is what a report of it needs.
+    """
+    try:
+        code = int(command())
+        sys.stdout.flush()
+        return code
+    except SegaugeError as error:
+        return _ended(program, as_flags(str(error)), 1)
+    except BrokenPipeError:
+        # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        # A disk that is full, a folder that nobody may write to: what no command has words of its own for.
+        return _ended(program, system_words(error), 1)
+    except KeyboardInterrupt:
+        return _ended(program, when_stopped, 130)
+
+
+def _ended(program: str, words: str, code: int) -> int:
+    print(f"{program}: {words}", file=sys.stderr)  # noqa: T201 - the command line speaks
+    return code

@@ -1,0 +1,78 @@
+"""Files nested without end (bad input 48), values that no reader can hold: one line, at once, from every command."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import segauge.cli
+import segbench.cli
+from segauge.errors import InvalidInput
+from segauge.io.tables.json_files import MAX_DEPTH, parse_json
+from segauge.io.yaml_files import read_yaml
+
+#: Text of JSON that is also YAML, and what is said of it. A hundred and some levels are read by any parser, but not
+#: walked through; a hundred thousand are not even read.
+DEEP = {"endless": "[" * 100_000, "closed": "[" * 300 + "]" * 300, "objects": '{"a":' * 20_000}
+
+#: Commands that read JSON or YAML; FILE stands for it.
+COMMANDS = [
+    ("segauge", "eval", "--pred", "masks", "--gt", "masks", "--structures", "FILE.json"),
+    ("segauge", "eval", "--pred", "masks", "--gt", "masks", "--structures", "FILE.yaml"),
+    ("segauge", "verify", "FILE.json"),
+    ("segauge", "rank", "FILE.json"),
+    ("segauge", "groups", "FILE.json", "--metadata", "FILE.json", "--by", "sex"),
+    ("segauge", "plan", "FILE.json"),
+    ("segauge", "diff", "FILE.json", "FILE.json"),
+    ("segauge", "import", "FILE.json", "--output", "out.json"),
+    ("segbench", "run", "--config", "FILE.yaml"),
+    ("segbench", "render", "FILE.json", "--out", "site"),
+    ("segbench", "verify", "FILE.json"),
+    ("segbench", "analyze", "FILE.json", "--out", "page"),
+    ("segbench", "claim", "A > B on liver dice", "FILE.json"),
+]
+
+
+@pytest.mark.parametrize("text", DEEP.values(), ids=DEEP)
+@pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2]) + Path(words[-1]).suffix)
+def test_every_command_says_it_in_one_line(words, text, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("yaml")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "masks").mkdir()
+    np.save(tmp_path / "masks" / "a.npy", np.eye(4, dtype=np.uint8))
+    for ending in ("json", "yaml"):
+        (tmp_path / f"FILE.{ending}").write_text(text)
+    program, *arguments = words
+    main = {"segauge": segauge.cli.main, "segbench": segbench.cli.main}[program]
+    assert main(arguments) == 1
+    said = capsys.readouterr().err.strip().splitlines()
+    assert len(said) == 1
+    assert said[0].startswith(f"{program}: ")
+    assert "is nested too deeply" in said[0] or "is not JSON" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("- " * 100_000, "is nested too deeply for a config"),
+        ("\n".join(" " * i + "a:" for i in range(200)), "is nested too deeply for a config"),
+        ("a: 2024-13-45\n", "holds a value that cannot be: month must be in 1..12"),
+        (f"a: {'1' * 5000}\n", "holds a value that cannot be: Exceeds the limit"),
+    ],
+)
+def test_yaml_that_no_reader_can_hold(text, words, tmp_path):
+    pytest.importorskip("yaml")
+    path = tmp_path / "x.yaml"
+    path.write_text(text)
+    with pytest.raises(InvalidInput, match=words):
+        read_yaml(path, "a config")
+
+
+def test_json_within_the_limits_is_read_and_beyond_refused():
+    inside, beyond = ("[" * n + "]" * n for n in (MAX_DEPTH, MAX_DEPTH + 1))
+    assert parse_json(inside.encode(), "x.json") == json.loads(inside)
+    with pytest.raises(InvalidInput, match="is nested too deeply"):
+        parse_json(beyond.encode(), "x.json")
+    with pytest.raises(InvalidInput, match=r"x\.json: Exceeds the limit"):
+        parse_json(b"1" * 5000, "x.json")
