@@ -7,8 +7,10 @@ import sys
 import pytest
 
 from segauge.errors import InvalidInput, MissingExtra
-from segauge.executors import Crash, run, run_with_second_try
-from tests.executors.work import answer_or_die, do
+from segauge.executors import Crash, run
+from tests.executors.work import do
+
+KILLED = "its worker process was killed (SIGKILL); most often the machine ran out of memory"
 
 
 def results(items, **how):
@@ -24,7 +26,7 @@ def test_errors_are_outcomes_in_this_process():
     assert results([2, "raise", "memory", 3]) == {
         0: 4,
         1: Crash("ValueError: not today"),
-        2: Crash("ran out of memory (10 GB)"),
+        2: Crash("ran out of memory (10 GB)", lacked_memory=True),
         3: 9,
     }
 
@@ -34,26 +36,25 @@ def test_whatever_becomes_of_a_worker_the_others_go_on():
     assert found == {
         0: Crash("its worker process ended with exit code 7"),
         1: 4,
-        2: Crash("its worker process was killed (SIGKILL); most often the machine ran out of memory"),
+        2: Crash(f"{KILLED}; it was tried twice, the second time alone", lacked_memory=True),
         3: Crash("its worker process crashed (SIGSEGV)"),
         4: Crash("ValueError: not today"),
-        5: Crash("ran out of memory"),
+        5: Crash("ran out of memory; it was tried twice, the second time alone", lacked_memory=True),
         6: "printed",
         7: 9,
     }
 
 
-def test_an_item_whose_worker_died_is_tried_once_more(tmp_path):
-    items = [2, tmp_path / "mark", "kill", "raise"]
-    found = [(one.index, one.result) for one in run_with_second_try(answer_or_die, 4, items.__getitem__, jobs=2)]
-    assert dict(found) == {
-        0: 4,
-        1: "answered",
-        2: Crash("its worker process was killed (SIGKILL); most often the machine ran out of memory"),
-        3: Crash("ValueError: not today"),
-    }
-    # Those that died come last, when all others have ended: alone.
-    assert [index for index, _ in found[2:]] == [1, 2]
+@pytest.mark.parametrize("word", ["killed once", "out of memory once"])
+def test_what_lacked_memory_is_tried_once_more_alone(word, tmp_path):
+    """The system kills the worker that is largest just then: next to three others, a case that fits by itself."""
+    items = [(word, tmp_path), *[("busy", tmp_path)] * 5]
+    found = results(items, jobs=3)
+    assert found == {0: [], **dict.fromkeys(range(1, 6), "busy")}
+
+
+def test_a_worker_that_is_killed_alone_has_one_more_try_as_well(tmp_path):
+    assert results([("killed once", tmp_path), 3], executor="processes") == {0: [], 1: 9}
 
 
 @pytest.mark.slow

@@ -9,6 +9,8 @@ from typing import Any
 
 def do(item: Any) -> Any:
     """Return the square of a number, or end as the word says."""
+    if isinstance(item, tuple):
+        return _in_company(*item)
     if item == "raise":
         raise ValueError("not today")
     if item == "memory":
@@ -31,11 +33,17 @@ def do(item: Any) -> Any:
     return item * item
 
 
-def answer_or_die(item: Any) -> Any:
-    """Die where the item is a file that is not there yet, and make it before; otherwise do as `do` does."""
-    if not isinstance(item, Path):
-        return do(item)
-    if not item.exists():
-        item.touch()
+def _in_company(word: str, folder: Path) -> Any:
+    """Stay busy for a while, visibly; or be killed at the first try, and say at the second who else is busy."""
+    mine = folder / f"{word} {os.getpid()}"
+    if word == "busy":
+        mine.touch()
+        time.sleep(0.3)
+        mine.unlink()
+        return word
+    if not (folder / word).exists():
+        (folder / word).touch()
+        if word == "out of memory once":
+            raise MemoryError
         os.kill(os.getpid(), signal.SIGKILL)
-    return "answered"
+    return sorted(path.name for path in folder.glob("busy *"))

@@ -11,7 +11,7 @@ from segauge.executors.outcomes import Crash, Outcome
 from segauge.executors.processes import run_in_processes
 from segauge.executors.serial import run_serially
 
-__all__ = ["Crash", "Outcome", "run", "run_with_second_try"]
+__all__ = ["Crash", "Outcome", "run"]
 
 
 def run(
@@ -26,7 +26,8 @@ def run(
 
     Items are taken from the iterable only as workers become free, so that any number of them needs the memory of a
     few. An item that crashes its worker, takes longer than `timeout` seconds or runs out of memory has a `Crash` as
-    its outcome; the others go on.
+    its outcome; the others go on. Where its worker was killed, or the others left it too little memory, it is tried once
+    more when nothing else runs.
 
     Args:
         function: a function at the top level of an importable module.
@@ -56,21 +57,3 @@ def run(
         )
     return run_on_dask(function, items, executor, jobs)
 
-
-def run_with_second_try(
-    function: Callable[[Any], Any], count: int, item_of: Callable[[int], Any], *, jobs: int
-) -> Iterator[Outcome]:
-    """Yield the outcome of `function` on each of `count` items, in the order in which they end, as `run` does.
-
-    An item whose worker died is tried once more when all others have ended, alone: most often the machine ran out of
-    memory, and had enough for one. `item_of` makes the item of a place, again where it is tried again.
-    """
-    lost = []
-    for outcome in run(function, map(item_of, range(count)), jobs=jobs):
-        if isinstance(outcome.result, Crash) and outcome.result.is_death:
-            lost.append(outcome.index)
-        else:
-            yield outcome
-    for index in lost:
-        for again in run(function, [item_of(index)], executor="processes"):
-            yield Outcome(index, again.result)

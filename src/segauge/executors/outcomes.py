@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 
 @dataclass(frozen=True)
 class Crash:
-    """An item that has no result, and why: "took longer than 60 s", "its worker process was killed (signal 9)".
+    """An item that has no result, and why: "took longer than 60 s", "its worker process was killed (SIGKILL) ...".
 
-    `is_death` is True where the worker died or ran out of memory, which need not be the item's fault.
+    `lacked_memory` is True where it may well have a result once nothing else takes the memory.
     """
 
     reason: str
-    is_death: bool = field(default=False, compare=False)
+    lacked_memory: bool = False
 
 
 @dataclass(frozen=True)
@@ -29,5 +29,5 @@ def crash_of(error: BaseException) -> Crash:
     """Return the crash that an exception of the function stands for."""
     if isinstance(error, MemoryError):
         words = str(error).rstrip(".")
-        return Crash(f"ran out of memory ({words})" if words else "ran out of memory", is_death=True)
+        return Crash(f"ran out of memory ({words})" if words else "ran out of memory", lacked_memory=True)
     return Crash(f"{type(error).__name__}: {error}")

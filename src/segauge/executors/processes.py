@@ -7,6 +7,7 @@ needs no `if __name__ == "__main__"` guard. Items and results pass through its s
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -14,22 +15,59 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import replace
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, NamedTuple
 
 from segauge.executors.outcomes import Crash, Outcome
 from segauge.executors.worker import read_frame, write_frame
 
 #: Several workers share the cores: a pool of threads in each, for matrix products, would only take turns on them.
 _ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+_KILLED = "its worker process was killed (SIGKILL); most often the machine ran out of memory"
 _START = "import sys; from segauge.executors.worker import serve; serve(*sys.argv[1:3])"
 
 
 def run_in_processes(
     function: Callable[[Any], Any], items: Iterable[Any], jobs: int, timeout: float | None
 ) -> Iterator[Outcome]:
-    """Yield outcomes as they come; at most `jobs` items are out at a time."""
+    """Yield outcomes as they come; at most `jobs` items are out at a time.
+
+    An item that several workers left too little memory for is tried once more at the end, when nothing else runs.
+    """
+    again: list[_Sent] = []
+    for sent, result in _side_by_side(function, itertools.starmap(_Sent, enumerate(items)), jobs, timeout):
+        if _is_worth_another_try(result, jobs):
+            again.append(sent)
+        else:
+            yield Outcome(sent.index, result)
+    for sent, result in _side_by_side(function, again, 1, timeout):
+        yield Outcome(sent.index, _said_twice(result))
+
+
+class _Sent(NamedTuple):
+    """An item, and its place among all."""
+
+    index: int
+    item: Any
+
+
+def _is_worth_another_try(result: Any, jobs: int) -> bool:
+    """Say whether an item may have a result when it runs alone; one that ran out of memory alone will do so again."""
+    return isinstance(result, Crash) and result.lacked_memory and (jobs > 1 or result.reason == _KILLED)
+
+
+def _said_twice(result: Any) -> Any:
+    if isinstance(result, Crash) and result.lacked_memory:
+        return replace(result, reason=f"{result.reason}; it was tried twice, the second time alone")
+    return result
+
+
+def _side_by_side(
+    function: Callable[[Any], Any], items: Iterable[_Sent], jobs: int, timeout: float | None
+) -> Iterator[tuple[_Sent, Any]]:
+    """Yield each item with its result or Crash, as they come."""
     idle: SimpleQueue[_Worker] = SimpleQueue()
     workers = [_Worker(function, _ONE_THREAD if jobs > 1 else {}) for _ in range(jobs)]
     for worker in workers:
@@ -42,12 +80,12 @@ def run_in_processes(
         finally:
             idle.put(worker)
 
-    running: dict[Future[Any], int] = {}
+    running: dict[Future[Any], _Sent] = {}
     # One thread per process does nothing but wait for it.
     threads = ThreadPoolExecutor(jobs)
     try:
-        for index, item in enumerate(items):
-            running[threads.submit(serve, item)] = index
+        for sent in items:
+            running[threads.submit(serve, sent.item)] = sent
             if len(running) >= jobs:
                 yield from _finished(running)
         while running:
@@ -58,10 +96,10 @@ def run_in_processes(
         threads.shutdown(wait=True, cancel_futures=True)
 
 
-def _finished(running: dict[Future[Any], int]) -> Iterator[Outcome]:
+def _finished(running: dict[Future[Any], _Sent]) -> Iterator[tuple[_Sent, Any]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
-    for future in sorted(done, key=running.__getitem__):
-        yield Outcome(running.pop(future), future.result())
+    for future in sorted(done, key=lambda one: running[one].index):
+        yield running.pop(future), future.result()
 
 
 class _Worker:
@@ -91,7 +129,7 @@ class _Worker:
         except (EOFError, OSError):
             code = process.wait()
             self._close()
-            return Crash(f"took longer than {timeout:g} s") if alarm.is_set() else Crash(_words(code), is_death=True)
+            return Crash(f"took longer than {timeout:g} s") if alarm.is_set() else _crash_of(code)
         finally:
             timer.cancel()
 
@@ -129,10 +167,11 @@ class _Worker:
         return self._process
 
 
-def _words(code: int) -> str:
+def _crash_of(code: int) -> Crash:
+    """Return the crash that an exit code of a worker stands for."""
     if code >= 0:
-        return f"its worker process ended with exit code {code}"
+        return Crash(f"its worker process ended with exit code {code}")
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
     if name == "SIGKILL":
-        return "its worker process was killed (SIGKILL); most often the machine ran out of memory"
-    return f"its worker process crashed ({name})"
+        return Crash(_KILLED, lacked_memory=True)
+    return Crash(f"its worker process crashed ({name})")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.executors import Crash, Outcome, run_with_second_try
+from segauge.executors import Crash, Outcome, run
 
 #: Called with what is done, how many are, and of how many.
 Progress = Callable[[str, int, int], None]
@@ -70,5 +70,5 @@ def compute(
 
 def _outcomes(steps: Sequence[Step], jobs: int) -> Iterator[Outcome]:
     if jobs > 1:
-        return run_with_second_try(take, len(steps), steps.__getitem__, jobs=jobs)
+        return run(take, steps, jobs=jobs)
     return (Outcome(index, take(step)) for index, step in enumerate(steps))

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from segauge import CATALOG, Estimate, MissingPolicy, Ranking, rank
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.executors import Crash, Outcome, run_with_second_try
+from segauge.executors import Crash, Outcome, run
 from segauge.stats import PairPlan, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
 from segauge.stats.missing import estimate_resolved
 from segauge.stats.scales import is_measurement
@@ -78,7 +78,7 @@ def make_leaderboard(record: RunRecord, *, jobs: int = 1, progress: Progress | N
     count = len(record.structures)
     # In this process an error is what it is; in a worker it comes back as words.
     here = (Outcome(index, structure_boards(part(index))) for index in range(count))
-    outcomes = run_with_second_try(structure_boards, count, part, jobs=jobs) if jobs > 1 else here
+    outcomes = run(structure_boards, map(part, range(count)), jobs=jobs) if jobs > 1 else here
     for done, outcome in enumerate(outcomes, start=1):
         structure = record.structures[outcome.index]
         if isinstance(outcome.result, Crash):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.executors import Crash, run_with_second_try
+from segauge.executors import Crash, run
 from segauge.nouns import counted
 from segauge.report.figures import style_rules
 from segauge.report.html import asset
@@ -126,7 +126,7 @@ class _Writing:
     ) -> Iterator[tuple[str, StructurePages]]:
         """Yield what was written of each structure that could be, as they come."""
         jobs = min(self._jobs, len(names)) or 1
-        for outcome in run_with_second_try(write_structure, len(names), lambda i: task_of(names[i]), jobs=jobs):
+        for outcome in run(write_structure, map(task_of, names), jobs=jobs):
             name = names[outcome.index]
             boards = [board for board in chapter.boards if board.structure == name]
             if isinstance(outcome.result, Crash):
