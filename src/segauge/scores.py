@@ -6,7 +6,7 @@ This is the waist of the house: whatever measures writes it, whatever analyses r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -45,6 +45,34 @@ class Status(StrEnum):
 
 #: Statuses of a whole case, as opposed to those of a structure that was measured.
 CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
+
+#: Ends the reason of a structure that the ground truth of a failed case lacks.
+_LACKING = "; the ground truth lacks the structure, so it counts neither way"
+
+
+def reason_of_lacking(status: Status, reason: str) -> str:
+    """Return why a structure is absent in a case that could not be measured: its ground truth does not have it.
+
+    Nobody knows whether it would have been predicted. The cases whose ground truth has a structure are the denominator,
+    so this one neither counts against the model nor for it; what went wrong stays in the words.
+    """
+    return f"{status.value}: {reason}{_LACKING}"
+
+
+def case_failure(cells: Iterable[tuple[Status, str]]) -> tuple[Status, str] | None:
+    """Return status and reason of a case that could not be measured, None for one that was.
+
+    `cells` are status and reason of its structures; a case whose ground truth lacks all of them has failed as well.
+    """
+    found = None
+    for status, reason in cells:
+        if status in CASE_FAILURES:
+            return status, reason
+        if status is Status.ABSENT and reason.endswith(_LACKING):
+            word, _, words = reason.removesuffix(_LACKING).partition(": ")
+            found = Status(word), words
+    return found
+
 
 Direction = Literal["higher", "lower", "none"]
 
@@ -190,6 +218,12 @@ class ScoreTable(NotebookTable):
         """Return how many cases have each status for a structure."""
         states = list(self.status[:, _position(self.structures, structure, "structure", UnknownStructure)])
         return {status: states.count(status) for status in Status if status in states}
+
+    def case_failure(self, case: str) -> tuple[Status, str] | None:
+        """Return status and reason of a case that could not be measured, None for one that was."""
+        row = _position(self.cases, case, "case", InvalidInput)
+        reasons = (self.reasons.get((case, name), "") for name in self.structures)
+        return case_failure(zip(self.status[row], reasons, strict=True))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one plain dictionary per case and structure: ids, status, reason, and each metric's value or None."""

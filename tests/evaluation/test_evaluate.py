@@ -381,3 +381,43 @@ def test_a_ground_truth_of_probabilities_is_refused_also_with_a_threshold():
     status, reason = evaluate([Case("a", soft, soft)], threshold=0.5).failures["a"]
     assert status is Status.UNREADABLE
     assert "a ground truth has to hold labels" in reason
+
+
+def test_a_failed_case_counts_for_the_structures_of_its_ground_truth_alone(tmp_path):
+    """Whether what is not there would have been predicted, nobody knows: it counts neither way, and is told."""
+    shifted = np.diag([1.0, 1.0, 1.0, 1.0])
+    shifted[0, 3] = 300.0
+    gt = save(tmp_path / "gt.nii", two_labels(1, 0))
+    (tmp_path / "torn.nii").write_bytes(gt.read_bytes()[:400])
+    elsewhere = save(tmp_path / "elsewhere.nii", two_labels(1, 0), shifted)
+    cases = [
+        Case("whole", save(tmp_path / "pred.nii", two_labels()), save(tmp_path / "both.nii", two_labels())),
+        Case("missing", None, gt),
+        Case("torn", tmp_path / "torn.nii", gt),
+        Case("elsewhere", elsewhere, gt),
+    ]
+    for structures in ({"left": 1, "right": 2}, {"right": 2, "left": 1}, "all"):
+        result = evaluate(cases, structures=structures, metrics=["dice"])
+        left, right = ("left", "right") if structures != "all" else ("label 1", "label 2")
+        by_structure = result.by_structure()
+        assert by_structure[left]["dice"].value == 0.25
+        assert by_structure[left]["dice"].failed == {"prediction missing": 1, "unreadable": 1, "refused": 1}
+        assert (by_structure[right]["dice"].value, by_structure[right]["dice"].n) == (1.0, 1)
+        assert by_structure[right]["dice"].excluded == {"absent": 3}
+        assert {case: status.value for case, (status, _) in result.failures.items()} == {
+            "missing": "prediction missing",
+            "torn": "unreadable",
+            "elsewhere": "refused",
+        }
+        assert result.failures["missing"][1] == "there is no prediction for this case"
+        assert result.table.reasons["missing", right].startswith("prediction missing: there is no prediction")
+
+
+def test_a_failed_case_without_anything_in_its_ground_truth_is_still_told(tmp_path):
+    empty = np.zeros((16, 16, 16), dtype=np.uint8)
+    result = evaluate([Case("a", box(), box()), Case("b", None, empty)], metrics=["dice"])
+    assert result.summary()["dice"].value == 1.0
+    assert result.summary()["dice"].excluded == {"absent": 1}
+    assert result.failures == {"b": (Status.PREDICTION_MISSING, "there is no prediction for this case")}
+    again = read_scores(result.to_json(tmp_path / "r.json")).tables["r"]
+    assert again.case_failure("b") == result.failures["b"]

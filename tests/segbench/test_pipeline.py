@@ -102,6 +102,20 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
     assert lesion["frail"]["estimate"]["failed"] == {}
 
 
+def test_what_the_ground_truth_lacks_does_not_depend_on_who_else_is_measured(third_party, tmp_path):
+    """A model alone has nobody beside it who shows that the lesion of a failed case is not there."""
+    config = tiny_config(
+        tmp_path, models=[{"type": "tiny-threshold", "name": "frail", "fail_on": "tiny_01"}], organs=["organ", "lesion"]
+    )
+    table = run(RunConfig.from_dict(config)).tables["frail"]
+    row = table.cases.index("tiny_01")
+    assert dict(zip(table.structures, table.status[row], strict=True)) == {
+        "organ": "prediction missing",
+        "lesion": "absent",
+    }
+    assert table.reasons["tiny_01", "lesion"].startswith("prediction missing: ")
+
+
 def test_a_ground_truth_that_cannot_be_read_is_nobodys_failure(finished):
     benchmark = open_benchmark(finished)
     cases = benchmark.dataset.cases(benchmark.plan.case_ids)

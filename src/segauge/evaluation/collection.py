@@ -11,7 +11,7 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.evaluation.scoring import Record, ScoringOptions
 from segauge.measurement import measure
-from segauge.scores import ScoreTable, Status
+from segauge.scores import ScoreTable, Status, reason_of_lacking
 
 
 def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple[ScoreTable, list[str]]:
@@ -38,9 +38,15 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
 
 
 def _cell(record: Record, name: str, metrics: tuple[str, ...]) -> tuple[str, str, Sequence[float | None]]:
-    """Return status, reason and values of a structure; one that no file of the case holds is absent."""
+    """Return status, reason and values of a structure; one that no file of the case holds is absent.
+
+    So is one that the ground truth lacks where there is no prediction that could be compared with it.
+    """
     if record["status"]:
-        return record["status"], record["reason"], [None] * len(metrics)
+        nothing: list[float | None] = [None] * len(metrics)
+        if name in record.get("in_gt", (name,)):
+            return record["status"], record["reason"], nothing
+        return Status.ABSENT.value, reason_of_lacking(Status(record["status"]), record["reason"]), nothing
     if name in record["structures"]:
         state, reason, row = record["structures"][name]
         return state, reason, row

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, write_whole
-from segauge.scores import CASE_FAILURES, MetricInfo, ScoreTable, Status
+from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
 from segauge.stats.noise_floors import Floor, noise_floors
@@ -86,12 +86,8 @@ class EvaluationResult(Outlook):
     @property
     def failures(self) -> dict[str, tuple[Status, str]]:
         """Cases that could not be measured at all: status and reason by case id."""
-        failed = {}
-        for i, case in enumerate(self.table.cases):
-            status: Status = self.table.status[i, 0]
-            if status in CASE_FAILURES:
-                failed[case] = (status, self.table.reasons.get((case, self.table.structures[0]), ""))
-        return failed
+        found = ((case, self.table.case_failure(case)) for case in self.table.cases)
+        return {case: failure for case, failure in found if failure is not None}
 
     def summary(self, structure: str | None = None) -> dict[str, Estimate]:
         """Return the estimate of each metric over all cases: of one structure, or of all structures together.

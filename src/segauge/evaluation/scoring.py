@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -131,12 +132,13 @@ class CaseJob:
 
 @dataclass
 class _Remarks:
-    """What has to be said about a case, gathered on the way."""
+    """What has to be said about a case, gathered on the way; `gt` once that was read."""
 
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
     labels_together: bool = False
     pred_labels_together: bool = False
+    gt: Reading | None = None
 
 
 def score_case(job: CaseJob) -> Record:
@@ -145,7 +147,11 @@ def score_case(job: CaseJob) -> Record:
     try:
         return _scored(job, remarks)
     except SegaugeError as error:
-        return failure(_status_of(error), str(error), error=type(error).__name__, notes=remarks.notes)
+        record = failure(_status_of(error), str(error), error=type(error).__name__, notes=remarks.notes)
+        if remarks.gt is not None:
+            with suppress(SegaugeError):  # what cannot be said of the ground truth alone is not said
+                record |= _known_of(remarks.gt, job)
+        return record
 
 
 def failure(status: Status, reason: str, *, error: str = "", notes: list[str] | None = None) -> Record:
@@ -171,8 +177,10 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     gt = _read(case.gt, case, options)
     remarks.notes += [f"gt: {note}" for note in gt.notes]
     remarks.spacing_assumed = _is_spacing_assumed(gt, options)
+    remarks.gt = gt
     if case.pred is None:
-        return _without_prediction(job, gt, remarks)
+        missing = failure(Status.PREDICTION_MISSING, "there is no prediction for this case", notes=remarks.notes)
+        return missing | _known_of(gt, job)
     pred = _read(case.pred, case, options, reference=gt.labels, threshold=options.threshold)
     remarks.notes += [f"pred: {note}" for note in pred.notes]
     placed = place(
@@ -279,15 +287,14 @@ def _counts(layers: LayerPairs, pairs: LabelPair, options: ScoringOptions) -> di
     return {name: [one.tp, one.fp, one.fn, one.tn] for name, one in found.items()}
 
 
-def _without_prediction(job: CaseJob, gt: Reading, remarks: _Remarks) -> Record:
-    """Record a missing prediction, with the structures that it should have had."""
+def _known_of(gt: Reading, job: CaseJob) -> Record:
+    """Return what a ground truth says by itself: which structures a prediction should have had."""
     labels = gt.labels
     found = {label for layer in labels.layers for label in tabulate(layer, layer, threads=job.threads).gt_labels}
     side = Side(gt, tuple(sorted(found)))
     pairs = label_pair(job.options.spec, side, side, job.options.segment_number)
     in_gt = [name for name, values in pairs.gt.items() if found & set(values)]
-    record = failure(Status.PREDICTION_MISSING, "there is no prediction for this case", notes=remarks.notes)
-    return {**record, "in_gt": in_gt, "ndim": labels.grid.ndim, "diagonal_mm": labels.grid.diagonal_mm}
+    return {"in_gt": in_gt, "ndim": labels.grid.ndim, "diagonal_mm": labels.grid.diagonal_mm}
 
 
 def _located(gt: LabelMap, remarks: _Remarks) -> Record:

@@ -14,6 +14,7 @@ import numpy as np
 from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import path_hash
+from segauge.scores import reason_of_lacking
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig
 from segbench.planning import Exclusion, Plan, PlannedModel, Prediction
@@ -213,18 +214,20 @@ def _with_reasons(results: Mapping[str, EvaluationResult], by_job: Jobs) -> dict
     return {name: _told(name, result.table, by_job, lacking) for name, result in results.items()}
 
 
-_WHOLE_CASE = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
-
-
 def _told(model: str, table: ScoreTable, by_job: Jobs, lacking: set[tuple[str, str]]) -> ScoreTable:
     status, reasons = table.status.copy(), {key: portable(words) for key, words in table.reasons.items()}
     for i, case in enumerate(table.cases):
+        failed = table.case_failure(case)
+        if failed is None:
+            continue
         found = by_job.get((model, case))
+        words = portable(found.failure if found is not None and found.failure else failed[1])
         for j, structure in enumerate(table.structures):
-            if status[i, j] in _WHOLE_CASE and (case, structure) in lacking:
+            if status[i, j] is Status.ABSENT or (case, structure) in lacking:
                 status[i, j] = Status.ABSENT
-            if status[i, j] is Status.PREDICTION_MISSING and found is not None and found.failure:
-                reasons[case, structure] = portable(found.failure)
+                reasons[case, structure] = reason_of_lacking(failed[0], words)
+            else:
+                reasons[case, structure] = words
     return ScoreTable(table.cases, table.structures, table.metrics, table.values, status, reasons)
 
 

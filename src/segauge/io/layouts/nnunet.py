@@ -15,7 +15,7 @@ from segauge.io.layouts.structure_files import labeling_of_dataset
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
 from segauge.io.tables.json_files import load_json
-from segauge.scores import ScoreTable
+from segauge.scores import ScoreTable, Status
 
 Counts = tuple[int, int, int, int]
 #: How nnU-Net calls a structure: by its label or region, as text in a file.
@@ -123,13 +123,12 @@ def summary_of(
     left_out: list[dict[str, Any]] = []
     for pair in pairs:
         files = {"reference_file": str(pair.gt), "prediction_file": None if pair.pred is None else str(pair.pred)}
-        row = table.cases.index(pair.case_id)
         if all((pair.case_id, name) in counts for name in table.structures):
             metrics = {keys[name]: _metrics(table, pair.case_id, name, counts) for name in table.structures}
             measured.append({"metrics": metrics, **files})
         else:
-            reason = table.reasons.get((pair.case_id, table.structures[0]), "")
-            left_out.append({**files, "status": table.status[row, 0].value, "reason": reason})
+            status, reason = table.case_failure(pair.case_id) or (Status.FAILED, "")
+            left_out.append({**files, "status": status.value, "reason": reason})
     means = {key: _mean([entry["metrics"][key] for entry in measured]) for key in keys.values()}
     return {
         "foreground_mean": _mean_of_all(list(means.values())),
