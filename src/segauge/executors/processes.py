@@ -41,15 +41,15 @@ def run_in_processes(
         if _is_worth_another_try(result, jobs):
             again.append(sent)
         else:
-            yield Outcome(sent.index, result)
+            yield Outcome(sent.place, result)
     for sent, result in _side_by_side(function, again, 1, timeout):
-        yield Outcome(sent.index, _said_twice(result))
+        yield Outcome(sent.place, _said_twice(result))
 
 
 class _Sent(NamedTuple):
     """An item, and its place among all."""
 
-    index: int
+    place: int
     item: Any
 
 
@@ -98,7 +98,7 @@ def _side_by_side(
 
 def _finished(running: dict[Future[Any], _Sent]) -> Iterator[tuple[_Sent, Any]]:
     done, _ = wait(running, return_when=FIRST_COMPLETED)
-    for future in sorted(done, key=lambda one: running[one].index):
+    for future in sorted(done, key=lambda one: running[one].place):
         yield running.pop(future), future.result()
 
 

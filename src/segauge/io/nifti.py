@@ -46,8 +46,8 @@ def read_nifti(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
 
 
 def nifti_files(path: Path) -> tuple[Path, ...]:
-    """Return the header and the data file of a pair; a single file is both."""
-    return _pair(path)
+    """Return the other half of a pair; a single file has none."""
+    return tuple(other for other in _pair(path) if other != path)
 
 
 def _pair(path: Path) -> tuple[Path, Path]:

@@ -12,6 +12,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cards import ModelCard
 from segbench.models.command_model import CommandModel, folder_program
+from segbench.models.dependencies import LateOptions, dependencies_of, hashes_of, image_id
 from segbench.options import read_options, require
 
 _MARKS = ("{image}", "{output}", "{device}", "{python}")
@@ -44,7 +45,8 @@ def command(options: Mapping[str, Any]) -> CommandModel:
 
     Options: `command`, such as "mymodel --in {image} --out {output}" ({device} and {python}, the interpreter of its
     environment, may stand there too); `requirements`, pinned, if it needs an environment; `gpu` if it is hopeless
-    without one; and the keys of a card: name, structures (both needed), version, licence, trained_on and so on.
+    without one; and the keys of a card: name, structures (both needed), version, licence, trained_on and so on. Files,
+    folders and images of docker that the command names count by their content.
     """
     given = read_options("command", options, **{**card_options(), "command": str, "requirements": list, "gpu": bool})
     template = shlex.split(require("command", given, "command", "mymodel --in {image} --out {output}"))
@@ -60,7 +62,7 @@ def command(options: Mapping[str, Any]) -> CommandModel:
         described_card("command", given),
         make,
         tuple(given.get("requirements", ())),
-        {"command": given["command"]},
+        LateOptions(lambda: {"command": given["command"], **dependencies_of(template)}),
         bool(given.get("gpu", False)),
     )
 
@@ -93,8 +95,14 @@ def container(options: Mapping[str, Any]) -> CommandModel:
         names = (given.get("input_name", "image.nii.gz"), given.get("output_name", "*.nii.gz"))
         return folder_program(image, output, *names, [*call, *arguments])
 
-    depends_on: dict[str, Any] = {key: given[key] for key in ("image", "arguments") if key in given}
-    return CommandModel(described_card("container", given), make, (), depends_on, bool(given.get("gpu", False)))
+    def depends_on() -> dict[str, Any]:
+        known = image_id("docker", name) if engine == "docker" else ""
+        files = hashes_of([Path(name).resolve()] if engine == "apptainer" and Path(name).is_file() else [])
+        said: dict[str, Any] = {key: given[key] for key in ("image", "arguments") if key in given}
+        return {**said, **({"image_id": known} if known else {}), **({"files": files} if files else {})}
+
+    options_found = LateOptions(depends_on)
+    return CommandModel(described_card("container", given), make, (), options_found, bool(given.get("gpu", False)))
 
 
 def _engine_call(engine: str, image: str, inside: tuple[str, str], *, gpu: bool) -> list[str]:

@@ -12,6 +12,7 @@ from segauge.io.tables.json_files import load_json
 from segbench.cards import ModelCard
 from segbench.models.command import card_options, described_card
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, folder_program, named_card, program_in
+from segbench.models.dependencies import LateOptions, hashes_of
 from segbench.options import read_options, require
 
 VERSION = "2.8.1"
@@ -47,13 +48,22 @@ def nnunet(options: Mapping[str, Any]) -> CommandModel:
         program += ["-m", str(folder.resolve()), "-f", *_folds(folder, given), "-device", chosen_device(given, device)]
         return folder_program(image, output, "case_0000.nii.gz", "case.nii.gz", [*program, *flags])
 
-    depends_on = ("folds", "checkpoint", "step_size", "mirroring")
+    named = ("folds", "checkpoint", "step_size", "mirroring")
+    depends_on: dict[str, Any] = {key: given[key] for key in named if key in given}
     return CommandModel(
         _card(folder, given),
         make,
         tuple(given.get("requirements", (TORCH, f"nnunetv2=={VERSION}"))),
-        {**{key: given[key] for key in depends_on if key in given}, "model": folder.name},
+        LateOptions(lambda: {**depends_on, "model": folder.name, "files": hashes_of(_weights(folder, given))}),
     )
+
+
+def _weights(folder: Path, given: Mapping[str, Any]) -> list[Path]:
+    """Return the files that a trained model is: its plans, and the checkpoint of each fold that is used."""
+    checkpoint = given.get("checkpoint", "checkpoint_final.pth")
+    files = [folder / "dataset.json", folder / "plans.json"]
+    files += [folder / f"fold_{fold}" / checkpoint for fold in _folds(folder, given)]
+    return [path for path in files if path.is_file()]
 
 
 def _card(folder: Path, given: Mapping[str, Any]) -> ModelCard:

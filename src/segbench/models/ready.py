@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from segauge import read_labels
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, SegaugeError
 from segauge.io import write_nifti
 from segauge.io.contents import content_hash
-from segauge.io.formats import image_stem
+from segauge.io.formats import identify, image_stem
 from segbench.cards import ModelCard
 from segbench.models.command import card_options, described_card
 from segbench.options import read_options, require
@@ -83,13 +83,38 @@ def find_prediction(folder: Path, case_id: str, image: Path) -> Path:
 
 
 def write_masks(folder: Path, labels: Mapping[str, int], output: Path) -> None:
-    """Write a folder of masks as one label map, with the labels of the card; masks it does not name are left out."""
+    """Write a folder of masks as one label map, with the labels of the card; masks it does not name are left out.
+
+    Raises:
+        InvalidInput: if two of them share voxels, of which a label map could give only one its due.
+
+    """
     found = read_labels(folder).labels
     merged = np.zeros(found.grid.shape, dtype=np.uint16)
     for number, name in found.names.items():
-        if name in labels:
-            merged[found.mask(number).array] = labels[name]
+        if name not in labels:
+            continue
+        mask = found.mask(number).array
+        shared = merged[mask]
+        if shared.any():
+            other = next(word for word, label in labels.items() if label == int(shared.max()))
+            raise InvalidInput(
+                f"{folder.name}: {other} and {name} share {np.count_nonzero(shared)} voxels, and one label map cannot "
+                "hold both. Make the masks exclusive, or `segauge eval` the folders, which may overlap."
+            )
+        merged[mask] = labels[name]
     write_nifti(output, merged, found.grid)
+
+
+def write_label_map(file: Path, output: Path) -> None:
+    """Put a prediction into its place: the file as it is, or what it holds where its voxels lie in another file."""
+    if not identify(file).companions(file):
+        shutil.copyfile(file, output)
+        return
+    found = read_labels(file).labels
+    if len(found.layers) > 1 or found.grid.ndim != 3 or not found.in_space:
+        raise InvalidInput(f"{file.name}: is no single label map with a place in space. Write it as .nii.gz.")
+    write_nifti(output, found.layers[0], found.grid)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,8 +129,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if found.is_dir():
             write_masks(found, given.labels, given.out)
         else:
-            shutil.copyfile(found, given.out)
-    except InvalidInput as error:
+            write_label_map(found, given.out)
+    except SegaugeError as error:
         sys.stderr.write(f"{error}\n")
         return 1
     return 0

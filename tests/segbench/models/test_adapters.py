@@ -18,6 +18,7 @@ from segbench.models.drivers.brainextractor_bet import isotropic, resampled
 from segbench.models.drivers.moose import merge_arrays
 from segbench.prediction import PredictionSettings, predict
 from segbench.registry import DatasetCase
+from tests.badinputs.files import metaimage_bytes
 from tests.segbench.prediction.toys import cases
 
 IMAGE, OUTPUT, PYTHON = Path("/data/ct.nii.gz"), Path("/out/prediction.nii.gz"), Path("/env/bin/python")
@@ -212,6 +213,36 @@ def test_predictions_that_are_there_already(tmp_path):
     (folder / "case0.nii.gz").write_bytes(found[1].image.read_bytes())
     again = predict([registry.model("predictions", options)], found[:1], PredictionSettings(tmp_path / "cache"))
     assert Path(again.predictions[0].file).read_bytes() == found[1].image.read_bytes()
+
+
+def test_a_prediction_whose_voxels_lie_in_another_file_comes_whole(tmp_path):
+    folder = tmp_path / "ready"
+    folder.mkdir()
+    labels = np.zeros((8, 8, 8), dtype=np.uint8)
+    labels[2:5, 3:7, 1:3] = 1
+    (folder / "case0.mhd").write_bytes(metaimage_bytes(labels, {"ElementDataFile": "v.raw"}, b""))
+    (folder / "v.raw").write_bytes(labels.tobytes(order="F"))
+    model = registry.model("predictions", {"name": "m", "structures": {"liver": 1}, "folder": str(folder)})
+    (found,) = predict([model], cases(tmp_path / "data", 1), PredictionSettings(tmp_path / "cache")).predictions
+    got, given = read_labels(found.file).labels, read_labels(folder / "case0.mhd").labels
+    assert np.array_equal(got.layers[0], labels)
+    assert np.allclose(got.grid.affine, given.grid.affine, atol=1e-5)
+
+
+def test_masks_that_share_voxels_are_refused_and_none_of_them_cut(tmp_path):
+    folder = tmp_path / "ready" / "case0"
+    folder.mkdir(parents=True)
+    for name, stop in (("liver", 5), ("tumor", 3)):
+        array = np.zeros((8, 8, 8), dtype=np.uint8)
+        array[2:stop, :2, :2] = 1
+        write_nifti(folder / f"{name}.nii.gz", array, Grid.from_spacing(array.shape, 2.0))
+    given = {"name": "m", "structures": {"liver": 1, "tumor": 2}, "folder": str(folder.parent)}
+    found = cases(tmp_path / "data", 1)
+    (both,) = predict([registry.model("predictions", given)], found, PredictionSettings(tmp_path / "cache")).predictions
+    assert "liver and tumor share 4 voxels" in both.failure
+    given["structures"] = {"liver": 1}
+    (one,) = predict([registry.model("predictions", given)], found, PredictionSettings(tmp_path / "cache")).predictions
+    assert int((read_labels(one.file).labels.layers[0] == 1).sum()) == 12
 
 
 def test_a_prediction_is_found_by_id_before_name(tmp_path):
