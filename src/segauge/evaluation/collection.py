@@ -96,9 +96,9 @@ def _spelling_warnings(names: Sequence[str]) -> list[str]:
 
 def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
     """Say once what concerns many cases and would change what their numbers mean."""
-    assumed, together, pred_together = (
-        [case for case, record in records.items() if record.get(fact)]
-        for fact in ("spacing_assumed", "labels_together", "pred_labels_together")
+    assumed = [case for case, record in records.items() if record.get("spacing_assumed")]
+    together, pred_together = (
+        [case for case, record in records.items() if record.get("together") == side] for side in ("gt", "pred")
     )
     warnings = []
     if assumed:

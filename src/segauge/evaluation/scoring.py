@@ -136,8 +136,7 @@ class _Remarks:
 
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
-    labels_together: bool = False
-    pred_labels_together: bool = False
+    together: Literal["", "gt", "pred"] = ""  # whose several labels were taken for one foreground
     gt: Reading | None = None
 
 
@@ -268,13 +267,13 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
     ]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
-        remarks.labels_together = True
+        remarks.together = "gt"
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
             'structures="all" measures each'
         )
     elif options.spec.mode == "foreground" and len(pairs.pred["foreground"]) > 1:
-        remarks.pred_labels_together = True
+        remarks.together = "pred"
         names = [pred_reading.labels.names.get(label) or f"label {label}" for label in pairs.pred["foreground"]]
         listed = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
         remarks.notes.append(f"pred: {listed} were taken together, against one label of the ground truth")
@@ -304,8 +303,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "reason": "",
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
-        "labels_together": remarks.labels_together,
-        "pred_labels_together": remarks.pred_labels_together,
+        "together": remarks.together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }
