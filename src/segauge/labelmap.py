@@ -145,6 +145,8 @@ def as_label_array(labels: npt.ArrayLike, source: str = "label map") -> LabelArr
     if array.dtype == np.bool_:
         return array.view(np.uint8)
     if array.dtype.kind in "iu":
+        if array.dtype.itemsize == 8 and array.dtype.kind == "u" and array.size and array.max() >= 2**63:
+            raise InvalidInput(f"{source}: holds the label {array.max()}; labels are below 2^63.")
         return array.astype(array.dtype.newbyteorder("="), copy=False)
     raise InvalidInput(
         f"{source}: labels are integers, got dtype {array.dtype}. Round them, or threshold a probability map, first."

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from tests.badinputs.files import AFFINE, labels, metaimage_bytes, nifti_bytes, nrrd_bytes
 
-from segauge.errors import UnreadableFile
+from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
 from segauge.io import SpacingSource, load_mask, read_labels
 from segauge.io.formats import FORMATS, identify, image_stem
@@ -144,6 +144,55 @@ def test_nrrd_without_directions_pairs_by_shape(tmp_path):
     assert not reading.labels.in_space
     assert reading.labels.grid.spacing == (0.8, 0.9, 2.5)
     assert reading.spacing_source is SpacingSource.HEADER
+
+
+def test_nrrd_units_count_with_and_without_directions(tmp_path):
+    fields = {"space": "", "space directions": "", "space origin": "", "spacings": "0.08 0.09 2.5"}
+    (tmp_path / "a.nrrd").write_bytes(nrrd_bytes(labels(), {**fields, "units": '"cm" "cm" "mm"'}))
+    reading = read_labels(tmp_path / "a.nrrd")
+    assert reading.labels.grid.spacing == pytest.approx((0.8, 0.9, 2.5))
+    assert reading.notes.count("lengths are in cm; they were converted to mm") == 1
+    (tmp_path / "b.nrrd").write_bytes(nrrd_bytes(labels(), {"space units": '"cm" "cm" "mm"'}))
+    (tmp_path / "c.nrrd").write_bytes(nrrd_bytes(labels()))
+    one, other = (read_labels(tmp_path / name).labels.grid.affine for name in ("b.nrrd", "c.nrrd"))
+    np.testing.assert_allclose(one, np.diag([10, 10, 1, 1]) @ other)
+
+
+def three_classes(undecided):
+    """Probabilities of background and two structures; in one voxel none of them reaches a half."""
+    classes = np.stack([labels() == 0, labels() == 1, labels() > 1]).astype(np.float32) * 0.8 + 0.1
+    if undecided:
+        classes[:, 0, 0, 0] = 1 / 3
+    return classes
+
+
+def test_probabilities_of_several_classes_never_make_the_background_a_structure(tmp_path):
+    """With one voxel that nobody is sure of, the first channel was label 1; in all other cases it is the background."""
+    np.save(tmp_path / "sure.npy", three_classes(undecided=False))
+    sure = read_labels(tmp_path / "sure.npy", threshold=0.5).labels.layers[0]
+    assert np.array_equal(sure, np.minimum(labels(), 2))
+    np.save(tmp_path / "unsure.npy", three_classes(undecided=True))
+    with pytest.raises(UnreadableFile, match="most probable label of each voxel"):
+        read_labels(tmp_path / "unsure.npy", threshold=0.5)
+    one = read_labels(tmp_path / "unsure.npy", threshold=0.5, frame=1).labels.layers[0]
+    assert np.array_equal(one, (labels() == 1) & (np.arange(labels().size).reshape(labels().shape) > 0))
+
+
+@pytest.mark.parametrize("with_background", [True, False])
+def test_channels_that_come_last_are_no_slices(with_background):
+    classes = [labels() == 0] * with_background + [labels() == 1, labels() > 1]
+    last = np.stack(classes, axis=-1).astype(np.uint8)
+    with pytest.raises(UnreadableFile, match="channels seem to come last"):
+        read_labels(last)
+    first = read_labels(np.moveaxis(last, -1, 0)).labels
+    assert np.array_equal(first.layers[0], np.minimum(labels(), 2))
+
+
+def test_labels_that_no_integer_holds_are_refused():
+    array = np.zeros((3, 3, 3), dtype=np.uint64)
+    array[1, 1, 1] = 2**63 + 5
+    with pytest.raises(InvalidInput, match="9223372036854775813; labels are below"):
+        read_labels(array)
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import choose_volume
+from segauge.io.layers import choose_volume, is_partition
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import ByteStream, open_file, read_exactly, stored_size
@@ -32,6 +32,8 @@ _HEADER = re.compile(
 )
 _LABEL_KEYS = ("labels", "label", "segmentation", "seg", "mask", "arr_0")
 _GEOMETRY_KEYS = ("spacing", "affine")
+#: A fourth axis of so few is no axis of an image, where the first one is longer.
+_FEW = 4
 
 
 @dataclass(frozen=True)
@@ -188,6 +190,7 @@ def _reading(
     layers: tuple[LabelArray, ...] = (array,)
     if array.ndim == 4:
         # Training frameworks put channels first.
+        _refuse_channels_last(array, source, options)
         layers, channel_notes = choose_volume(array, 0, source, options)
         notes.extend(channel_notes)
     if layers[0].ndim not in (2, 3):
@@ -200,6 +203,18 @@ def _reading(
     if not in_space:
         notes.append("the file has no world space: it pairs by shape alone")
     return Reading(LabelMap(layers, grid, geometry.names or {}, source, in_space), key, tuple(notes), spacing_source)
+
+
+def _refuse_channels_last(array: LabelArray, source: str, options: ReadOptions) -> None:
+    """Refuse an array whose channels seem to be its last axis: its slices would be taken for structures."""
+    first, last = array.shape[0], array.shape[-1]
+    if options.frame is not None or first == 1 or is_partition(array, 0):
+        return
+    if is_partition(array, 3) or last <= _FEW < first:
+        raise UnreadableFile(
+            f"{source}: has the shape {array.shape}; four axes are channels and then the image, here the channels seem "
+            "to come last. Put them first: np.moveaxis(array, -1, 0)."
+        )
 
 
 def _grid(

@@ -86,16 +86,23 @@ def choose_volume(
         return (np.moveaxis(array, axis, 0)[0],), ("an extra axis of length 1 was dropped",)
     if is_time:
         raise UnreadableFile(f"{source}: is a time series of {count} volumes. Pass frame= (from 0) to choose one.")
-    return split_channels(array, axis, source, options.limits)
+    return split_channels(array, axis, source, options.limits, threshold=options.threshold)
+
+
+def is_partition(array: LabelArray, axis: int) -> bool:
+    """Say whether every voxel is set in exactly one of several channels of 0 and 1."""
+    return array.shape[axis] > 1 and bool(np.all(np.sum(array, axis=axis, dtype=np.int64) == 1))
 
 
 def split_channels(
-    array: LabelArray, axis: int, source: str, limits: Limits
+    array: LabelArray, axis: int, source: str, limits: Limits, *, threshold: float | None = None
 ) -> tuple[tuple[LabelArray, ...], tuple[str, ...]]:
     """Return the layers and notes of a one-hot image whose `axis` counts structures.
 
     Every value must be 0 or 1. If each voxel is set in exactly one channel, the first channel is the background and
-    channel k has label k; otherwise channel k has label k + 1, and channels may overlap.
+    channel k has label k; otherwise channel k has label k + 1, and channels may overlap. Channels that a `threshold`
+    made must be of the first kind: where none of several probabilities reaches it, nobody can say whether the first
+    one is the background, and in the next case it would be.
     """
     count = array.shape[axis]
     if array.size and (array.min() < 0 or array.max() > 1):
@@ -104,7 +111,13 @@ def split_channels(
             "If they are time frames, pass frame= (from 0) to choose one."
         )
     channels = np.moveaxis(array, axis, 0)
-    partition = count > 1 and bool(np.all(np.sum(channels, axis=0, dtype=np.int32) == 1))
+    partition = is_partition(array, axis)
+    if threshold is not None and not partition:
+        raise UnreadableFile(
+            f"{source}: has {count} volumes of probabilities, and voxels in which not exactly one of them reaches "
+            f"{threshold:g}. Write the most probable label of each voxel (argmax), or pass frame= (from 0) to take one "
+            "volume."
+        )
     first = 1 if partition else 0
     structures = ((k + 1 - first, [Block((), channels[k] != 0)]) for k in range(first, count))
     layers = stack_layers(structures, channels.shape[1:], count, source, limits)

@@ -216,7 +216,7 @@ def _grid(
     affine = np.eye(len(shape) + 1)
     affine[:-1, :-1] = np.column_stack(vectors)
     affine[:-1, -1] = origin
-    affine[:-1] *= (signs * _unit_factor(header, notes))[:, None]
+    affine[:-1] *= (signs * _unit_factors(header, len(shape), notes))[:, None]
     try:
         return Grid(shape, affine), in_space, SpacingSource.HEADER
     except InvalidInput as error:
@@ -232,7 +232,10 @@ def _grid_of_spacings(
     if not chosen or "nan" in [word.lower() for word in chosen]:
         notes.append("the file gives no voxel edges: 1 mm is assumed; pass spacing= for distances in mm")
         return Grid.from_spacing(shape), False, SpacingSource.ASSUMED
-    edges = [abs(edge) for edge in numbers(" ".join(chosen), source, "spacings", len(shape))]
+    units = re.findall(r'"([^"]*)"', header.fields.get("units", ""))
+    factors = [_millimetres(units[axis], notes) if axis < len(units) else 1.0 for axis in space_axes]
+    given = numbers(" ".join(chosen), source, "spacings", len(shape))
+    edges = [abs(edge) * factor for edge, factor in zip(given, factors, strict=True)]
     try:
         return Grid.from_spacing(shape, edges), False, SpacingSource.HEADER
     except InvalidInput as error:
@@ -254,11 +257,20 @@ def _space_signs(header: NrrdHeader, ndim: int, source: str, notes: list[str]) -
     return np.array(_SPACES["lps"][:ndim], dtype=np.float64), True
 
 
-def _unit_factor(header: NrrdHeader, notes: list[str]) -> float:
+def _unit_factors(header: NrrdHeader, ndim: int, notes: list[str]) -> npt.NDArray[np.float64]:
+    """Return the millimetres of a unit along each world axis."""
     units = re.findall(r'"([^"]*)"', header.fields.get("space units", ""))
-    unit = units[0].strip().lower() if units else ""
+    return np.array([_millimetres(units[axis] if axis < len(units) else "", notes) for axis in range(ndim)])
+
+
+def _millimetres(unit: str, notes: list[str]) -> float:
+    """Return a unit of length in mm, with a note where it is another one, or none that is known."""
+    unit = unit.strip().lower()
+    note = ""
     if unit not in _MILLIMETRES:
-        notes.append(f"the space unit {unit!r} is not known; taken as mm")
+        note = f"the space unit {unit!r} is not known; taken as mm"
     elif _MILLIMETRES[unit] != 1.0:
-        notes.append(f"lengths are in {unit}; they were converted to mm")
+        note = f"lengths are in {unit}; they were converted to mm"
+    if note and note not in notes:
+        notes.append(note)
     return _MILLIMETRES.get(unit, 1.0)
