@@ -218,11 +218,12 @@ class LayerPairs:
 
 
 def _merged(labels: LabelMap, wanted: tuple[int, ...], ignore: int | None = None) -> LabelArray:
-    """Return one layer that holds a structure of a map of several: its first label, or the ignore label, which wins."""
-    merged = np.zeros(labels.grid.shape, dtype=np.result_type(*labels.layers, np.min_scalar_type(max(wanted))))
-    merged[labels.mask(wanted).array] = wanted[0]
-    if ignore is not None:
-        merged[labels.mask(ignore).array] = ignore
+    """Return one layer that holds a structure of a map of several: its last label, or the ignore label, which wins."""
+    label = max(wanted)
+    merged = np.zeros(labels.grid.shape, dtype=np.result_type(*labels.layers, np.min_scalar_type(label)))
+    merged[labels.mask(wanted).array] = label
+    if ignore is not None and (ignored := labels.mask(ignore).array).any():  # one that occurs fits its layer's type
+        merged[ignored] = ignore
     return merged
 
 

@@ -421,3 +421,37 @@ def test_a_failed_case_without_anything_in_its_ground_truth_is_still_told(tmp_pa
     assert result.failures == {"b": (Status.PREDICTION_MISSING, "there is no prediction for this case")}
     again = read_scores(result.to_json(tmp_path / "r.json")).tables["r"]
     assert again.case_failure("b") == result.failures["b"]
+
+
+def test_an_ignore_label_that_occurs_nowhere_does_no_harm_where_masks_overlap():
+    left, right = two_labels(1, 0) == 1, box() == 1
+    both = LabelMap.from_masks({"left": left, "box": right}, LabelMap.from_array(box()).grid)
+    for ignore in (300, -1, None):
+        result = evaluate([Case("a", both, both)], structures={"both": [1, 2]}, ignore=ignore, metrics=["gt_volume"])
+        assert result.rows[0]["gt_volume"] == np.count_nonzero(left | right) / 1000
+
+
+def test_labels_of_numpy_are_labels():
+    for chosen in (
+        {"structures": [np.int64(1), np.uint8(2)]},
+        {"structures": {"label 1": np.int32(1), "label 2": np.array([2])}},
+    ):
+        result = evaluate([Case("a", two_labels(), two_labels())], metrics=["dice"], **chosen)
+        assert result.structures == ["label 1", "label 2"]
+        assert json.loads(json.dumps(result.to_dict()))["protocol"]["options"]["structures"]["label 2"] == [2]
+    assert evaluate([Case("a", two_labels(), two_labels())], label=np.int64(2)).structures == ["label 2"]
+
+
+def test_a_structure_of_ignored_voxels_is_refused_before_anything_is_read():
+    with pytest.raises(InvalidInput, match="'right' contains the ignore label 2"):
+        evaluate([Case("a", two_labels(), two_labels())], structures={"left": 1, "right": 2}, ignore=2)
+
+
+def test_numbers_of_numpy_in_metadata_are_written_as_numbers(tmp_path):
+    known = {"age": np.float32(61.5), "visits": np.int64(3), "smoker": np.bool_(True)}
+    result = evaluate([Case("a", box(), box(), metadata=known)], metrics=["dice"])
+    (row,) = json.loads(result.to_json(tmp_path / "r.json").read_text())["per_case"]
+    assert (row["meta.age"], row["meta.visits"], row["meta.smoker"]) == (61.5, 3, True)
+    with result.to_csv(tmp_path / "r.csv").open(newline="") as file:
+        (cells,) = csv.DictReader(file)
+    assert (cells["meta.age"], cells["meta.visits"], cells["meta.smoker"]) == ("61.5", "3", "True")

@@ -188,6 +188,16 @@ def test_channels_that_come_last_are_no_slices(with_background):
     assert np.array_equal(first.layers[0], np.minimum(labels(), 2))
 
 
+@pytest.mark.parametrize("name", ["a.nii", "a.nrrd", "a.mha", "a.npy"])
+def test_a_frame_of_a_single_volume_is_refused_in_every_format(name, tmp_path):
+    np.save(tmp_path / "a.npy", labels())
+    for ending, data in (("nii", nifti_bytes), ("nrrd", nrrd_bytes), ("mha", metaimage_bytes)):
+        (tmp_path / f"a.{ending}").write_bytes(data(labels()))
+    assert np.array_equal(read_labels(tmp_path / name, frame=0).labels.layers[0], labels())
+    with pytest.raises(UnreadableFile, match="frame 2 was asked for, but the file holds one volume only"):
+        read_labels(tmp_path / name, frame=2)
+
+
 def test_labels_that_no_integer_holds_are_refused():
     array = np.zeros((3, 3, 3), dtype=np.uint64)
     array[1, 1, 1] = 2**63 + 5

@@ -53,4 +53,6 @@ class Case:
                 )
         if self.spacing is not None and not isinstance(self.spacing, (int, float)):
             object.__setattr__(self, "spacing", tuple(float(edge) for edge in self.spacing))
-        object.__setattr__(self, "metadata", {str(key): value for key, value in self.metadata.items()})
+        # What came out of a table may be a number of NumPy's, which neither JSON nor CSV writes as one.
+        plain = {str(key): v.item() if isinstance(v, np.generic) else v for key, v in self.metadata.items()}
+        object.__setattr__(self, "metadata", plain)

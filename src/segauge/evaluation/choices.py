@@ -6,6 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+import numpy as np
+
 from segauge.errors import InvalidInput
 from segauge.evaluation.structures import StructureSpec
 from segauge.io.layouts.structure_files import read_structures
@@ -56,13 +58,18 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
         structures = {part if isinstance(part, str) else f"label {int(part)}": part for part in structures}
     if not structures:
         raise InvalidInput("structures: expected at least one structure, got none.")
-    return StructureSpec("named", {str(name): _parts(str(name), parts) for name, parts in structures.items()}, ignore)
+    named = {str(name): _parts(str(name), parts) for name, parts in structures.items()}
+    both = next((name for name, parts in named.items() if ignore is not None and ignore in parts), None)
+    if both is not None:
+        raise InvalidInput(f"Structure {both!r} contains the ignore label {ignore}: it can be only one of them.")
+    return StructureSpec("named", named, ignore)
 
 
 def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
-    listed = (parts,) if isinstance(parts, (int, str)) else tuple(parts)
-    if not listed or any(isinstance(part, bool) or not isinstance(part, (int, str)) for part in listed):
+    listed = (parts,) if isinstance(parts, (int, np.integer, str)) else tuple(parts)
+    if not listed or any(isinstance(part, bool) or not isinstance(part, (int, np.integer, str)) for part in listed):
         raise InvalidInput(f"Structure {name!r}: expected label values or names, got {parts!r}.")
+    listed = tuple(part if isinstance(part, str) else int(part) for part in listed)
     if 0 in listed:
         raise InvalidInput(f"Structure {name!r} contains label 0, which is the background.")
     return tuple(dict.fromkeys(listed))

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import choose_volume, is_partition
+from segauge.io.layers import choose_volume, is_partition, refuse_frame
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import ByteStream, open_file, read_exactly, stored_size
@@ -193,6 +193,8 @@ def _reading(
         _refuse_channels_last(array, source, options)
         layers, channel_notes = choose_volume(array, 0, source, options)
         notes.extend(channel_notes)
+    else:
+        refuse_frame(source, options)
     if layers[0].ndim not in (2, 3):
         raise UnreadableFile(f"{source}: has the shape {array.shape}, expected an image with 2 or 3 axes.")
     grid, in_space, spacing_source = _grid(layers[0].shape, geometry, source, options)

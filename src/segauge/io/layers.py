@@ -89,6 +89,12 @@ def choose_volume(
     return split_channels(array, axis, source, options.limits, threshold=options.threshold)
 
 
+def refuse_frame(source: str, options: ReadOptions) -> None:
+    """Refuse to take a frame other than the first of a file that holds one volume."""
+    if options.frame not in (None, 0):
+        raise UnreadableFile(f"{source}: frame {options.frame} was asked for, but the file holds one volume only.")
+
+
 def is_partition(array: LabelArray, axis: int) -> bool:
     """Say whether every voxel is set in exactly one of several channels of 0 and 1."""
     return array.shape[axis] > 1 and bool(np.all(np.sum(array, axis=axis, dtype=np.int64) == 1))

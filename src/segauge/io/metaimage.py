@@ -10,7 +10,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import choose_volume
+from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.limits import check_dimensions
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import open_file
@@ -120,6 +120,7 @@ def _layers(array: LabelArray, source: str, options: ReadOptions, notes: list[st
     if array.ndim == 5 and array.shape[0] > 1:
         raise UnreadableFile(f"{source}: has both channels and a fourth axis, expected one image.")
     if array.ndim < 5 and array.shape[0] == 1:
+        refuse_frame(source, options)
         return (array[0],)
     axis = 3 if array.ndim == 5 else 0
     layers, volume_notes = choose_volume(array[0] if array.ndim == 5 else array, axis, source, options)

@@ -11,7 +11,7 @@ import numpy as np
 
 from segauge.errors import UnreadableFile
 from segauge.io.label_tables import names_in_extensions
-from segauge.io.layers import choose_volume
+from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
 from segauge.io.nifti_space import Space, space_of
@@ -165,8 +165,8 @@ def _layers(
     if len(shape) == 4:
         layers, channel_notes = choose_volume(array, 3, source, options, is_time=header.has_time())
         notes.extend(channel_notes)
-    elif options.frame not in (None, 0):
-        raise UnreadableFile(f"{source}: frame {options.frame} was asked for, but the file holds one volume only.")
+    else:
+        refuse_frame(source, options)
     space = space_of(header, layers[0].shape, options.spacing)
     notes.extend(space.notes)
     return layers, space

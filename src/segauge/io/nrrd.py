@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.layers import choose_volume
+from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.limits import check_dimensions
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.slicer import segments_as_layers
@@ -194,6 +194,7 @@ def _layers(
         layers = (array,) if channel_axis is None else tuple(np.moveaxis(array, channel_axis, 0))
         return segments_as_layers(layers, header.keys, source, notes)
     if channel_axis is None:
+        refuse_frame(source, options)
         return (array,), {}
     layers, channel_notes = choose_volume(array, channel_axis, source, options)
     notes.extend(channel_notes)
