@@ -455,3 +455,19 @@ def test_numbers_of_numpy_in_metadata_are_written_as_numbers(tmp_path):
     with result.to_csv(tmp_path / "r.csv").open(newline="") as file:
         (cells,) = csv.DictReader(file)
     assert (cells["meta.age"], cells["meta.visits"], cells["meta.smoker"]) == ("61.5", "3", "True")
+
+
+def test_a_number_that_is_another_structure_in_the_prediction_is_not_taken_for_it():
+    """Writers number what they found from 1 on: without a liver, the spleen is their label 1."""
+    gt = LabelMap.from_array(two_labels(), names={1: "liver", 2: "spleen"})
+    pred = LabelMap.from_array((two_labels() == 2).astype(np.uint8), names={1: "Spleen"})
+    for structures in ({"liver": 1, "spleen": 2}, {"one": 1, "two": 2}):
+        result = evaluate([Case("a", pred, gt)], structures=structures, metrics=["dice"])
+        assert result.table.status[0].tolist() == [Status.MISSED, Status.PRESENT]
+        assert [row["dice"] for row in result.rows] == [0.0, 1.0]
+        assert any("the label of that number is called 'Spleen' there" in note for note in result.notes["a"])
+    region = evaluate([Case("a", pred, gt)], structures={"both": [1, 2], "spleen": 2}, metrics=["dice"])
+    assert [row["dice"] for row in region.rows] == [pytest.approx(2 / 3, abs=1e-15), 1.0]
+    other_words = LabelMap.from_array(two_labels(), names={1: "organ A", 2: "organ B"})
+    same = evaluate([Case("a", other_words, gt)], structures={"liver": 1, "spleen": 2}, metrics=["dice"])
+    assert [row["dice"] for row in same.rows] == [1.0, 1.0]

@@ -110,7 +110,8 @@ def test_dicom_objects_have_their_voxels(shared, item, file, rows):
     # The table counts every fraction above zero; 1e-6 is below one part of any stored maximum.
     threshold = 1e-6 if "FRACTIONAL" in rows[0]["geometry_types"] else None
     names = [row["label"] for row in rows]
-    result = evaluate([Case("a", path, path)], structures=names, metrics=METRICS, threshold=threshold)
+    gt = path if threshold is None else read_labels(path, threshold=threshold).labels  # a threshold is of predictions
+    result = evaluate([Case("a", path, gt)], structures=names, metrics=METRICS, threshold=threshold)
     assert not result.failures, result.failures
     found = {row["structure"]: (row["dice"], row["gt_volume"]) for row in result.rows}
     millilitres = voxel_ml(path)

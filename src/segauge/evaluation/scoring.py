@@ -266,6 +266,10 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     remarks.notes += [
         f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
     ]
+    remarks.notes += [
+        f"pred: has no {name!r}: the label of that number is called {word!r} there"
+        for name, word in pairs.otherwise.items()
+    ]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
         remarks.together = "gt"
         remarks.notes.append(

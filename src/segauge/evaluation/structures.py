@@ -32,13 +32,15 @@ class LabelPair:
     """The labels of each structure in the ground truth and in the prediction.
 
     `unknown` are labels of the prediction that nobody asked for; `by_name` the structures that the prediction's own
-    names put under other numbers than those asked for.
+    names put under other numbers than those asked for; `otherwise` those whose number is another structure there, by
+    name, with what it is called.
     """
 
     gt: Mapping[str, tuple[int, ...]]
     pred: Mapping[str, tuple[int, ...]]
     unknown: tuple[int, ...] = ()
     by_name: tuple[str, ...] = ()
+    otherwise: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -82,11 +84,18 @@ def label_pair(spec: StructureSpec, gt: Side, pred: Side, segment_number: int) -
     in_gt = {name: _labels_in(gt, name, parts) for name, parts in spec.parts.items()}
     if spec.pred_parts is not None:
         return LabelPair(in_gt, {name: _labels_in(pred, name, parts) for name, parts in spec.pred_parts.items()})
-    in_pred = {name: _labels_in_pred(pred, gt, name, parts) for name, parts in spec.parts.items()}
+    in_pred = {name: _labels_in_pred(pred, gt, name, spec) for name in spec.parts}
     known = {label for labels in in_pred.values() for label in labels} | {spec.ignore} | set(gt.labels)
     unknown = () if pred.names else tuple(label for label in pred.labels if label not in known)
-    by_name = tuple(name for name, parts in spec.parts.items() if _is_numbered(parts) and in_pred[name] != parts)
-    return LabelPair(in_gt, in_pred, unknown, () if pred.is_folder else by_name)
+    moved = {name: parts for name, parts in spec.parts.items() if _is_numbered(parts) and in_pred[name] != parts}
+    if pred.is_folder:
+        return LabelPair(in_gt, in_pred, unknown)
+    otherwise = {
+        name: next(pred.names[part] for part in parts if part in pred.names)
+        for name, parts in moved.items()
+        if in_pred[name] == pred.unused and not pred.names.keys().isdisjoint(parts)
+    }
+    return LabelPair(in_gt, in_pred, unknown, tuple(name for name in moved if name not in otherwise), otherwise)
 
 
 def _foreground(side: Side, ignore: int | None, segment_number: int) -> tuple[int, ...]:
@@ -119,17 +128,35 @@ def _labels_in(side: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int
     return tuple(dict.fromkeys(found)) or side.unused
 
 
-def _labels_in_pred(pred: Side, gt: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int, ...]:
+def _labels_in_pred(pred: Side, gt: Side, name: str, spec: StructureSpec) -> tuple[int, ...]:
     """Return the labels in the prediction: by name where it has names, otherwise with the ground truth's numbers.
 
     A number that was asked for is the ground truth's: where the prediction has the structure's name under another one
     (the regions of a structure set are numbered as they were drawn), the name is right.
     """
-    if _is_numbered(parts) and not pred.is_folder and (named := pred.named(name)):
-        return named
+    parts = spec.parts[name]
+    if _is_numbered(parts) and not pred.is_folder and pred.names:
+        numbers = [part for part in parts if isinstance(part, int)]
+        found = pred.named(name) or [label for part in numbers for label in _number_in_pred(pred, gt, part, spec)]
+        return tuple(dict.fromkeys(found)) or pred.unused
     if pred.names or gt.is_folder:
         return _labels_in(pred, name, parts)
     return _labels_in(gt, name, parts)
+
+
+def _number_in_pred(pred: Side, gt: Side, number: int, spec: StructureSpec) -> tuple[int, ...]:
+    """Return the labels in a prediction with names that a number of the ground truth stands for.
+
+    Writers number what they found from 1 on: without a liver, the spleen is their label 1. So a label that has the name
+    of another number is not this one.
+    """
+    single = {parts[0]: name for name, parts in spec.parts.items() if len(parts) == 1 and isinstance(parts[0], int)}
+    for known in (single, gt.names):
+        if number in known and (found := pred.named(known[number])):
+            return found
+    others = {word.casefold() for known in (single, gt.names) for other, word in known.items() if other != number}
+    own = {known[number].casefold() for known in (single, gt.names) if number in known}
+    return () if pred.names.get(number, "").casefold() in others - own else (number,)
 
 
 def _is_numbered(parts: tuple[int | str, ...]) -> bool:
