@@ -60,6 +60,24 @@ def test_an_edit_is_found_from_the_rows_alone(made, change, where):
     assert where in [one.where for one in found.discrepancies]
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"convention": "monai", "metrics": ["hd95"]},
+        {"structures": {"a": 1, "nowhere": 9}, "allow_absent": True, "metrics": ["dice"]},
+        {"structures": {"a": 1}, "pred_structures": {"a": 1}, "metrics": ["dice"]},
+        {"threshold": 0.5, "metrics": ["dice"]},
+    ],
+)
+def test_whatever_was_asked_for_can_be_measured_again(made, tmp_path, chosen):
+    cases, _ = made
+    path = evaluate(cases[:2], n_resamples=200, **chosen).to_json(tmp_path / "chosen.json")
+    assert verify(path, cases[:2]).is_confirmed
+    edit(path, lambda data: data["per_case"][0].update({chosen["metrics"][0]: 0.125}))
+    where = f"c000 / {next(iter(chosen.get('structures', {'foreground': 1})))} / {chosen['metrics'][0]}"
+    assert where in [one.where for one in verify(path, cases[:2]).discrepancies]
+
+
 def test_an_edited_noise_floor_is_found(made, tmp_path):
     cases, _ = made
     found = evaluate(cases[:2], metrics=["assd"], noise_floor=True, n_resamples=200)

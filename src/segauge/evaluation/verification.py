@@ -29,8 +29,8 @@ _SAME = 1e-9
 #: A file may not ask for more work than this.
 _MOST_RESAMPLES = 1_000_000
 
-#: What a file may say of how it was measured.
-_OPTIONS = {*ScoringOptions(StructureSpec("all"), ()).to_dict(), "pred_structures"}
+#: What a file may say of how it was measured; some of it stands there only where it was asked for.
+_OPTIONS = {*ScoringOptions(StructureSpec("all"), ()).to_dict(), "pred_structures", "allow_absent", "convention"}
 
 #: Parts of a result file that follow from its rows.
 _DERIVED = ("n_cases", "summary", "structures", "subgroups")
