@@ -105,6 +105,11 @@ def test_refused_geometry_leads_to_the_doctor(folders, capsys):
         (["--jobs", "0"], "at least 1, got 0"),
         (["--detection-iou", "3"], "detection_iou: expected a number above 0 and up to 1, got 3.0"),
         (["--structures", "9"], "--structures all measures those that are there"),
+        (["--structures", "a=1,a=2"], "The structure 'a' stands twice: join its labels, as in NAME=1+2"),
+        (["--structures", "a=1", "--pred-structures", "a=1,a=2"], "The structure 'a' stands twice"),
+        (["--label", "1", "--structures", "2"], "Give --label or --structures, not both"),
+        (["--structures", "a=1", "--nsd-tolerance", "a=1,a=2"], "Expected --nsd-tolerance MM or NAME=MM,NAME=MM"),
+        (["--structures", "a=1", "--nsd-tolerance", "b=1"], "--nsd-tolerance has no entry for 'a'"),
     ],
 )
 def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, options, said):
@@ -203,6 +208,7 @@ def test_names_that_would_move_the_cursor(folders, capsys):
         ('structures="all" measures each.', "--structures all measures each."),
         ("structures={'A': 1} and pred_structures={'A': 2}.", "--structures A=1 and --pred-structures A=2."),
         ("Pass frame= (from 0)", "Pass --frame (from 0)"),
+        ("nsd_tolerance has no entry for 'b'", "--nsd-tolerance has no entry for 'b'"),
         ("Say structures={'liver': 1}; a frame of x=3", "Say --structures liver=1; a frame of x=3"),
     ],
 )

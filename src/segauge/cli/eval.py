@@ -313,7 +313,10 @@ def _tolerance(text: str) -> float | Mapping[str, float]:
         if "=" not in text:
             return float(text)
         pairs = [part.rpartition("=") for part in text.split(",")]
-        return {name.strip(): float(value) for name, _, value in pairs}
+        found = {name.strip(): float(value) for name, _, value in pairs}
+        if len(found) == len(pairs) and all(found):
+            return found
+        raise ValueError
     except ValueError:
         raise InvalidInput(f"Expected --nsd-tolerance MM or NAME=MM,NAME=MM, got {text!r}.") from None
 

@@ -46,6 +46,8 @@ def chosen_structures(pairing: Pairing, cases: Sequence[Case], args: argparse.Na
 
 def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
     if args.label is not None:
+        if args.structures is not None:
+            raise InvalidInput("Give --label or --structures, not both: a structure says which labels it is made of.")
         return None
     declared = pairing.structures
     if args.structures is None:
@@ -96,6 +98,8 @@ def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
         name, sign, labels = part.rpartition("=")
         if not sign or not name or not labels:
             raise InvalidInput(f"Expected NAME=LABEL,NAME=LABEL+LABEL for all structures, got {part!r}.")
+        if name.strip() in named:
+            raise InvalidInput(f"The structure {name.strip()!r} stands twice: join its labels, as in NAME=1+2.")
         named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
     return named
 

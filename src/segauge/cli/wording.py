@@ -8,12 +8,14 @@ import re
 _FLAGS = (
     "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "columns", "duplicates", "empty", "failed",
     "format", "frame", "jobs", "key", "label", "max_voxels", "metric", "metrics", "n_resamples", "nan", "noise_floor",
-    "out_of_range", "penalty", "reference", "resample", "segment_number", "spacing", "threshold", "timeout",
-    "trust_array",
+    "nsd_tolerance", "out_of_range", "penalty", "pred_structures", "reference", "resample", "segment_number", "spacing",
+    "threshold", "timeout", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
 #: The same where a message begins with the parameter, or says to pass it or what was expected of it.
-_NAMED = re.compile(rf"^({'|'.join(_FLAGS)})(?=: expected)|(?<=\bpass )(trust_array)\b|(?<=^Expected )(n_resamples)\b")
+_NAMED = re.compile(
+    rf"^({'|'.join(_FLAGS)})(?=: expected| has no entry)|(?<=\bpass )(trust_array)\b|(?<=^Expected )(n_resamples)\b"
+)
 _ALL = ('structures="all"', "--structures all")
 _STRUCTURES = re.compile(r"\b(pred_)?structures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
