@@ -113,6 +113,31 @@ def test_msd_labels_are_the_other_way_round(tmp_path):
     assert dict(found.structures.structures) == {"liver": (1,), "cancer": (2,)}
 
 
+def test_labels_of_one_name_are_one_structure(tmp_path):
+    """The last of them was taken for the whole kidney."""
+    root = touch(tmp_path / "ds", "labelsTr/a.nii.gz")
+    dataset_json(root, {"0": "background", "1": "kidney", "2": "kidney", "3": "tumor"})
+    found = find_pairs(touch(tmp_path / "p", "a.nii.gz"), root)
+    assert dict(found.structures.structures) == {"kidney": (1, 2), "tumor": (3,)}
+    (root / "dataset.json").write_text('{"labels": {"kidney": 1, "kidney": 2}}')
+    with pytest.raises(InvalidInput, match="the key 'kidney' stands twice"):
+        find_pairs(tmp_path / "p", root)
+
+
+def test_validation_cases_without_a_ground_truth_are_told(tmp_path):
+    root = touch(tmp_path / "ds", "labelsTr/c0.nii.gz")
+    dataset_json(root)
+    (root / "splits_final.json").write_text(json.dumps([{"val": ["c0", "c7"]}]))
+    found = find_pairs(touch(tmp_path / "model", "fold_0/validation/c0.nii.gz"), root)
+    assert "1 validation cases have no ground truth and are not measured: 'c7'" in found.warnings
+
+
+def test_two_segmentations_of_one_name_in_a_case_are_refused(tmp_path):
+    gt = touch(tmp_path / "gt", "s1/segmentation.nii.gz", "s1/segmentation.nrrd", "s1/image.nii.gz")
+    with pytest.raises(InvalidInput, match=r"segmentation\.nrrd are both 'segmentation'\. Which one counts"):
+        find_pairs(touch(tmp_path / "pred", "s1/seg.nii.gz"), gt)
+
+
 def test_a_folder_per_case(tmp_path):
     gt = touch(
         tmp_path / "gt", "s1/ct.nii.gz", "s1/segmentations/liver.nii.gz", "s2/segmentations/liver.nii.gz", "s3/a.mha"
@@ -156,6 +181,14 @@ def test_bids_pairs_by_entities_but_not_by_maker(tmp_path):
     touch(pred, "sub-1/ses-a/anat/sub-1_ses-a_desc-other_dseg.nii.gz")
     with pytest.raises(InvalidInput, match="both case 'sub-1_ses-a_dseg'"):
         find_pairs(pred, gt)
+
+
+def test_bids_labels_of_one_name_are_one_structure(tmp_path):
+    gt = bids(tmp_path / "gt", "sub-1/anat/sub-1_dseg.nii.gz")
+    (gt / "dseg.tsv").write_text("index\tname\themi\n1\tputamen\tL\n2\tputamen\tR\n3\tpons\t\n")
+    found = find_pairs(bids(tmp_path / "pred", "sub-1/anat/sub-1_dseg.nii.gz"), gt)
+    assert dict(found.structures.structures) == {"putamen": (1, 2), "pons": (3,)}
+    assert "the labels 1, 2 are all called 'putamen': taken as one structure" in found.warnings
 
 
 def job(pk, name, relative="images/seg", **more):

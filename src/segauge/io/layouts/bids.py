@@ -24,7 +24,15 @@ def recognises(pred: Path, gt: Path) -> bool:
 def find_dseg(pred: Path, gt: Path) -> Pairing:
     """Pair discrete segmentations."""
     names, warnings = _label_names(gt)
-    structures = Labeling({name: (label,) for label, name in names.items()}) if names else None
+    parts: dict[str, tuple[int, ...]] = {}
+    for label, name in names.items():
+        parts[name] = (*parts.get(name, ()), label)
+    warnings += [
+        f"the labels {', '.join(map(str, labels))} are all called {name!r}: taken as one structure"
+        for name, labels in parts.items()
+        if len(labels) > 1
+    ]
+    structures = Labeling(parts) if parts else None
     if _segmentations(gt, "_mask"):
         warnings.append('the _mask files are not measured here; layout "bids-mask" measures them')
     return paired(

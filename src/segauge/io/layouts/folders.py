@@ -44,13 +44,16 @@ def find(pred: Path, gt: Path) -> Pairing:
 
 
 def segmentation_in(folder: Path) -> Path:
-    """Return the segmentation in the folder of one case: a file, or the folder of its masks."""
+    """Return the segmentation in the folder of one case: a file, or the folder of its masks; refuse two of one name."""
     entries: dict[str, Path] = {}
+    twice: dict[str, Path] = {}
     for path in list_folder(folder):
         stem = path.name if path.is_dir() else path.stem if path.suffix == ".dcm" else image_stem(path.name)
         if stem is not None and not path.name.startswith("."):
-            entries.setdefault(stem.lower(), path)
+            (twice if stem.lower() in entries else entries)[stem.lower()] = path
     for name in _SEGMENTATION_NAMES:
+        if name in twice:
+            raise InvalidInput(f"{entries[name]} and {twice[name]} are both {name!r}. Which one counts? Remove one.")
         if name in entries:
             return entries[name]
     files = [path for name, path in entries.items() if path.is_file() and name not in _IMAGE_NAMES]

@@ -32,7 +32,7 @@ def find(pred: Path, gt: Path) -> Pairing:
     described = _dataset_file(pred, gt)
     if described is None:
         raise InvalidInput(f"{gt}: no dataset.json with labels beside it or the predictions; nnU-Net has one.")
-    dataset = load_json(described)
+    dataset = load_json(described, unique_keys=True)
     ending = str(dataset.get("file_ending", ".nii.gz"))
     preds = _predictions(pred, ending)
     gts = image_files(_labels_folder(gt, preds, ending), ending)
@@ -94,6 +94,10 @@ def _expected(gts: dict[str, Path], folds: Sequence[Path], described: Path, warn
             expected.update(map(str, splits[int(number)]["val"]))
         except (ValueError, LookupError, TypeError) as error:
             raise InvalidInput(f"{splits_file}: has no validation cases for {folder.parent.name}.") from error
+    nowhere = sorted(expected - gts.keys())
+    if nowhere:
+        shown = f"{nowhere[0]!r}{' ...' * (len(nowhere) > 1)}"
+        warnings.append(f"{len(nowhere)} validation cases have no ground truth and are not measured: {shown}")
     return {case: path for case, path in gts.items() if case in expected}
 
 

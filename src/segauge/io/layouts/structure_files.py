@@ -22,12 +22,15 @@ def read_structures(path: str | os.PathLike[str]) -> Labeling:
     """
     place = Path(path)
     if place.suffix.lower() == ".json":
-        return labeling_of_dataset(load_json(place), place.name)
+        return labeling_of_dataset(load_json(place, unique_keys=True), place.name)
     return _labeling_of_yaml(read_yaml(place, "a list of structures"), place.name)
 
 
 def labeling_of_dataset(data: Any, source: str) -> Labeling:
-    """Return the labeling of a dataset.json: names to numbers or regions, or (v1) numbers to names."""
+    """Return the labeling of a dataset.json: names to numbers or regions, or (v1) numbers to names.
+
+    Numbers of one name make one structure.
+    """
     labels = data.get("labels", data) if isinstance(data, Mapping) else None
     if not isinstance(labels, Mapping):
         raise InvalidInput(f'{source}: expected an object with "labels", such as {{"labels": {{"liver": 1}}}}.')
@@ -40,7 +43,7 @@ def labeling_of_dataset(data: Any, source: str) -> Labeling:
         if str(name) == "ignore":
             ignore = numbers[0]
         elif numbers != (0,):
-            structures[str(name)] = numbers
+            structures[str(name)] = tuple(dict.fromkeys((*structures.get(str(name), ()), *numbers)))
     return Labeling(structures, ignore)
 
 
