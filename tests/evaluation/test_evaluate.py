@@ -447,6 +447,18 @@ def test_a_structure_of_ignored_voxels_is_refused_before_anything_is_read():
         evaluate([Case("a", two_labels(), two_labels())], structures={"left": 1, "right": 2}, ignore=2)
 
 
+def test_cases_without_a_value_of_a_table_are_one_group():
+    """As pandas hands them out: NaN is not even equal to itself."""
+    values = ["F", float("nan"), np.float64("nan"), None, np.nan]
+    cases = [Case(f"c{i}", box(shift=i % 2), box(), metadata={"sex": value}) for i, value in enumerate(values)]
+    result = evaluate(cases, metrics=["dice"])
+    assert {key: found["dice"].n for key, found in result.by_subgroup("sex").items()} == {"F": 1, None: 4}
+    assert {key: found["dice"]["n"] for key, found in result.to_dict()["subgroups"]["sex"].items()} == {
+        "F": 1,
+        "None": 4,
+    }
+
+
 def test_numbers_of_numpy_in_metadata_are_written_as_numbers(tmp_path):
     known = {"age": np.float32(61.5), "visits": np.int64(3), "smoker": np.bool_(True)}
     result = evaluate([Case("a", box(), box(), metadata=known)], metrics=["dice"])

@@ -53,6 +53,15 @@ class Case:
                 )
         if self.spacing is not None and not isinstance(self.spacing, (int, float)):
             object.__setattr__(self, "spacing", tuple(float(edge) for edge in self.spacing))
-        # What came out of a table may be a number of NumPy's, which neither JSON nor CSV writes as one.
-        plain = {str(key): v.item() if isinstance(v, np.generic) else v for key, v in self.metadata.items()}
-        object.__setattr__(self, "metadata", plain)
+        object.__setattr__(self, "metadata", {str(key): _plain(value) for key, value in self.metadata.items()})
+
+
+def _plain(value: object) -> object:
+    """Return a value of a table as plain Python: numbers of NumPy's, which no file has, and what stands for nothing.
+
+    A NaN is not even itself: every case without a value would be a group of its own.
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    is_nothing = value != value if isinstance(value, float) else type(value).__name__ in ("NAType", "NaTType")
+    return None if is_nothing else value
