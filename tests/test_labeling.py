@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput, UnknownStructure
@@ -16,6 +17,17 @@ def test_bare_values_take_the_names_of_the_file():
     assert dict(labeling.structures) == {"label 5": (5,), "spleen": (1,)}
 
 
+def test_values_that_a_file_gives_one_name_stay_apart():
+    """As the regions of a structure set may: the last of them stood for both."""
+    labeling = Labeling.of([1, 2, 3], names={1: "kidney", 2: "kidney", 3: "liver"})
+    assert dict(labeling.structures) == {"kidney (label 1)": (1,), "kidney (label 2)": (2,), "liver": (3,)}
+
+
+def test_values_of_numpy_are_values():
+    expected = {"a": (1,), "b": (2, 3)}
+    assert dict(Labeling.of({"a": np.int64(1), "b": np.array([2, 3])}).structures) == expected
+
+
 def test_equal_labelings_are_equal_and_hash_alike():
     assert Labeling.of({"a": 1}) == Labeling.of({"a": (1,)})
     assert hash(Labeling.of({"a": 1})) == hash(Labeling.of({"a": (1,)}))
@@ -31,6 +43,9 @@ def test_equal_labelings_are_equal_and_hash_alike():
         ({"a": (1, 1)}, None, "twice"),
         ({" ": 1}, None, "needs a name"),
         ({"a": (1, 9)}, 9, "ignore label 9"),
+        ({"a": 1.7}, None, "Structure 'a': expected label values, which are whole numbers, got 1.7"),
+        ([1.7], None, "whole numbers, got 1.7"),
+        ({"a": "12"}, None, "whole numbers, got '1'"),
     ],
 )
 def test_refuses_what_makes_no_sense(structures, ignore, words):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from operator import index
 from types import MappingProxyType
 
 from segauge.errors import InvalidInput, UnknownStructure
@@ -41,14 +43,18 @@ class Labeling:
     ) -> Labeling:
         """Return the labeling that a user wrote down: a mapping of names to labels, or just label values.
 
-        Bare values get their name from `names` (what the file says), or are called "label 3".
+        Bare values get their name from `names` (what the file says), or are called "label 3"; of several that a file
+        gives one name, each is called by both.
         """
         if isinstance(structures, Labeling):
             return structures
         if isinstance(structures, Mapping):
             return cls({name: _as_tuple(labels) for name, labels in structures.items()}, ignore)
-        known = names or {}
-        return cls({known.get(int(label), f"label {int(label)}"): (int(label),) for label in structures}, ignore)
+        values = list(dict.fromkeys(_whole(label, "label") for label in structures))
+        known = {label: (names or {}).get(label, f"label {label}") for label in values}
+        shared = {name for name, count in Counter(known.values()).items() if count > 1}
+        called = {label: f"{name} (label {label})" if name in shared else name for label, name in known.items()}
+        return cls({called[label]: (label,) for label in values}, ignore)
 
     def labels_of(self, structure: str) -> tuple[int, ...]:
         """Return the label values of a structure."""
@@ -72,11 +78,19 @@ class Labeling:
 
 
 def _as_tuple(labels: int | Iterable[int]) -> tuple[int, ...]:
-    return (labels,) if isinstance(labels, int) else tuple(labels)
+    return tuple(labels) if isinstance(labels, Iterable) else (labels,)
+
+
+def _whole(label: object, owner: str) -> int:
+    """Return a label as an integer, of NumPy's or Python's; a float is none, for it would be cut."""
+    try:
+        return index(label)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidInput(f"{owner}: expected label values, which are whole numbers, got {label!r}.") from None
 
 
 def _checked_labels(name: str, labels: int | Iterable[int]) -> tuple[int, ...]:
-    values = tuple(int(label) for label in _as_tuple(labels))
+    values = tuple(_whole(label, f"Structure {name!r}") for label in _as_tuple(labels))
     if not name.strip():
         raise InvalidInput("A structure needs a name.")
     if not values:
