@@ -211,6 +211,8 @@ def _texts(at: _At, value: Any) -> tuple[str, ...]:
 
 
 def _ids(at: _At, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list):
+        raise at.expected("a list of case ids", value)
     return _texts(at, [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in value])
 
 

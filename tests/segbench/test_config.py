@@ -94,6 +94,8 @@ def test_what_goes_into_a_record_has_no_path():
         ({"failed": "penalty"}, "needs penalty"),
         ({"nsd_tolerance": -1}, "positive number"),
         ({"seed": -1}, "from 0 on"),
+        ({"case_ids": 5}, "case_ids should be a list of case ids, got 5"),
+        ({"case_ids": "abc"}, "case_ids should be a list of case ids, got 'abc'"),
         ({"nsd_tolerance": {"kidney": "two"}}, "nsd_tolerance.kidney should be a positive number"),
     ],
 )
