@@ -9,6 +9,7 @@ from pydicom.encaps import encapsulate
 from tests.badinputs.catalog import GRID, box, frame_mask
 from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_enhanced, write_series
 
+from segauge import Case, LabelMap, Status, evaluate
 from segauge.errors import GridMismatch, IrregularSeries, MissingExtra, UnknownStructure, UnreadableFile
 from segauge.grid import Grid
 from segauge.io import load_mask, load_rtstruct, read_labels
@@ -129,6 +130,14 @@ def test_a_segmentation_is_placed_on_its_series(tmp_path):
     expected[:, :, 4], expected[:, :, 3] = frame_mask().T, frame_mask(1).T
     assert placed.method is Method.PLACED
     assert np.array_equal(placed.pred.layers[0] != 0, expected)
+
+
+def test_frames_of_one_segment_at_one_place_are_told(tmp_path):
+    place = even_positions(1)[0]
+    frames = [(1, place, frame_mask()), (1, place, frame_mask(1)), (2, place, frame_mask(1))]
+    reading = read_labels(save(seg_dataset(tmp_path / "a.dcm", frames), tmp_path / "a.dcm"))
+    assert np.array_equal(reading.labels.mask(1).array[:, :, 0], (frame_mask() | frame_mask(1)).T.astype(bool))
+    assert reading.notes == ("1 frames lie where another one of their segment does; taken together",)
 
 
 def test_a_thickness_is_no_slice_distance(tmp_path):
@@ -307,7 +316,16 @@ def test_holes_in_a_slice_and_several_contours(tmp_path):
 
 
 @pytest.mark.parametrize("copies", [2, 3])
-@pytest.mark.parametrize("again", [lambda p: p, lambda p: p[1:] + p[:1], lambda p: p[::-1], lambda p: [*p, p[0]]])
+@pytest.mark.parametrize(
+    "again",
+    [
+        lambda points: points,
+        lambda points: points[1:] + points[:1],
+        lambda points: points[::-1],
+        lambda points: [*points, points[0]],
+        lambda points: [[x + 0.004, y, z] for x, y, z in points],  # written with two digits instead of six
+    ],
+)
 def test_a_contour_that_is_stored_twice_is_no_hole(tmp_path, copies, again):
     outline, hole = box(2.5, 9.5), box(4.5, 6.5)
     path = rtstruct(
@@ -400,3 +418,18 @@ def test_contours_of_another_series_and_frame_are_refused(tmp_path):
     path = rtstruct(tmp_path, ("a", closed(box(0, 1))))
     with pytest.raises(GridMismatch, match=r"frame of reference 1\.2\.3\.5, the images in 7\.7"):
         load_rtstruct(tmp_path / "ct", path, "a")
+
+
+def test_a_region_that_cannot_be_filled_is_refused_and_does_not_count_as_missed(tmp_path):
+    """Its mask on the ground truth's grid is empty, but the prediction has it."""
+    tilted = [[2.5, 2.5, 3.0], [9.5, 2.5, 3.0], [9.5, 9.5, 7.0], [2.5, 9.5, 7.0]]
+    path = rtstruct(tmp_path, ("flat", closed(box(2.5, 9.5))), ("tilted", closed(tilted)))
+    reading = read_labels(path, reference=GRID)
+    assert reading.unfilled == {2}
+    voxels = np.where(np.arange(GRID.shape[0])[:, None, None] > 14, 2, reading.labels.layers[0])
+    gt = LabelMap((voxels,), GRID, {1: "flat", 2: "tilted"})
+    asked = evaluate([Case("a", path, gt)], structures=["tilted"], metrics=["dice"])
+    assert asked.failures["a"][0] is Status.REFUSED
+    assert "'tilted' lie oblique to the grid" in asked.failures["a"][1]
+    assert evaluate([Case("a", path, gt)], structures=["flat"], metrics=["dice"]).rows[0]["dice"] == 1.0
+    assert evaluate([Case("a", path, gt)], metrics=["dice"]).failures["a"][0] is Status.REFUSED

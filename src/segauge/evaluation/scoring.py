@@ -259,6 +259,8 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         Side(pred_reading, tuple(sorted(label for label in pred_counts if label))),
         options.segment_number,
     )
+    for reading, structures in ((gt_reading, pairs.gt), (pred_reading, pairs.pred)):
+        _refuse_unfilled(reading, structures, everything=options.spec.mode == "foreground")
     shown = [f"{label} ({pred_counts[label]} voxels)" for label in pairs.unknown]
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
@@ -282,6 +284,16 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         listed = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
         remarks.notes.append(f"pred: {listed} were taken together, against one label of the ground truth")
     return pairs
+
+
+def _refuse_unfilled(reading: Reading, structures: Mapping[str, tuple[int, ...]], *, everything: bool) -> None:
+    """Refuse to measure what a file has but its label map lacks: it would count as missed, or as not there at all."""
+    for name, labels in structures.items():
+        if reading.unfilled if everything else reading.unfilled & set(labels):
+            raise GridMismatch(
+                f"{reading.labels.source}: the contours of {name!r} lie oblique to the grid, and cannot be filled. "
+                "Give both sides on the images that they were drawn on."
+            )
 
 
 def _counts(layers: LayerPairs, pairs: LabelPair, options: ScoringOptions) -> dict[str, list[int]]:

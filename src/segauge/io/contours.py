@@ -15,6 +15,10 @@ Points = npt.NDArray[np.float64]
 #: that are truly outside.
 ON_LINE = 1e-5
 
+#: Two contours whose points lie no further apart than this, in pixels, are one: no hole is drawn so close to its
+#: outline, but the same outline is written with more digits here than there.
+_SAME_POINT = 0.02
+
 
 @dataclass(frozen=True, eq=False)
 class FilledArea:
@@ -61,11 +65,11 @@ def without_repeats(polygons: Sequence[Points]) -> list[Points]:
 
 
 def _same_line(one: Points, other: Points) -> bool:
-    if len(one) != len(other) or not len(one) or np.abs(one.mean(axis=0) - other.mean(axis=0)).max() > ON_LINE:
+    if len(one) != len(other) or not len(one) or np.abs(one.mean(axis=0) - other.mean(axis=0)).max() > _SAME_POINT:
         return False
     for line in (other, other[::-1]):
-        starts = np.flatnonzero(np.abs(line - one[0]).max(axis=1) <= ON_LINE)
-        if any(np.abs(np.roll(line, -start, axis=0) - one).max() <= ON_LINE for start in starts.tolist()):
+        starts = np.flatnonzero(np.abs(line - one[0]).max(axis=1) <= _SAME_POINT)
+        if any(np.abs(np.roll(line, -start, axis=0) - one).max() <= _SAME_POINT for start in starts.tolist()):
             return True
     return False
 

@@ -61,6 +61,9 @@ def read_dicom_seg(path: Path, dataset: Any, options: ReadOptions) -> Reading:
         else:
             cut = _threshold(dataset, header, options, notes)
             layers = _segment_layers(frames, slices, grid, header, cut, source, options)
+            twice = len(slices) - len(set(zip(slices, header.segments, strict=True)))
+            if twice:
+                notes.append(f"{twice} frames lie where another one of their segment does; taken together")
             names = header.names
         frame_of_reference = str(dataset.get("FrameOfReferenceUID", "") or "")
     spacing_source = SpacingSource.HEADER

@@ -27,12 +27,14 @@ class Reading:
 
     `spacing_source` says whether distances in mm may be trusted: ASSUMED means that the file knows no voxel edges
     and 1 mm was put in their place, UNUSABLE that it should know them but its header holds none that can be.
+    `unfilled` are labels whose voxels are not in the map, although the file has them: contours oblique to its grid.
     """
 
     labels: LabelMap
     format: str
     notes: tuple[str, ...] = ()
     spacing_source: SpacingSource = SpacingSource.HEADER
+    unfilled: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)

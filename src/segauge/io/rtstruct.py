@@ -172,7 +172,8 @@ def fill_regions(
         notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
     slab_mm = 0.0 if reference.is_series else _plane_distance(structures.rois)
     slices = np.array(reference.slices)
-    filled = ((roi.number, list(_blocks(roi, grid, slab_mm, slices, notes))) for roi in rois)
+    unfilled: set[int] = set()
+    filled = ((roi.number, list(_blocks(roi, grid, slab_mm, slices, notes, unfilled))) for roi in rois)
     largest = max(roi.number for roi in rois)
     if min(roi.number for roi in rois) < 1:
         raise UnreadableFile(f"{structures.source}: region numbers start at 1. Export it again.")
@@ -182,7 +183,7 @@ def fill_regions(
     if options.spacing is not None:
         grid, spacing_source = grid.with_spacing(options.spacing), SpacingSource.ARGUMENT
     labels = LabelMap(layers, grid, names, structures.source, frame_of_reference=structures.frame_of_reference)
-    return Reading(labels, "rtstruct", tuple(notes), spacing_source)
+    return Reading(labels, "rtstruct", tuple(notes), spacing_source, frozenset(unfilled))
 
 
 def _plane_distance(rois: Sequence[Roi]) -> float:
@@ -213,8 +214,10 @@ def _normal(points: Points) -> Points:
     return normal / (float(np.linalg.norm(normal)) or 1.0)
 
 
-def _blocks(roi: Roi, grid: Grid, slab_mm: float, slices: Points, notes: list[str]) -> Iterator[Block]:
-    """Yield the filled slices of one region."""
+def _blocks(
+    roi: Roi, grid: Grid, slab_mm: float, slices: Points, notes: list[str], unfilled: set[int]
+) -> Iterator[Block]:
+    """Yield the filled slices of one region; one that cannot be filled on this grid goes into `unfilled`."""
     who = f"region {roi.number} ({roi.name})"
     usable = _usable(roi, who, notes)
     if not usable:
@@ -224,6 +227,7 @@ def _blocks(roi: Roi, grid: Grid, slab_mm: float, slices: Points, notes: list[st
     indexed = [contour.points @ inverse[:3, :3].T + inverse[:3, 3] for contour in usable]
     axis = _slice_axis(indexed, who, notes)
     if axis is None:
+        unfilled.add(roi.number)
         return
     flat = [points for points in indexed if float(np.ptp(points[:, axis])) <= _FLAT]
     if len(flat) < len(indexed):
