@@ -66,6 +66,8 @@ def evaluate_submission(
 ) -> EvaluationResult:
     """Score one submission: every ground truth is a case, and one without a usable prediction gets the worst score.
 
+    It does so for every structure that its ground truth has; of others nothing is known, and they are absent.
+
     Args:
         input_folder: /input of the container, with predictions.json.
         ground_truth: folder of ground truths, each called like the input image of its case.
