@@ -413,6 +413,18 @@ def test_a_failed_case_counts_for_the_structures_of_its_ground_truth_alone(tmp_p
         assert result.table.reasons["missing", right].startswith("prediction missing: there is no prediction")
 
 
+@pytest.mark.parametrize("how", [{}, {"jobs": 2}])
+def test_a_case_that_crashes_counts_for_the_structures_of_its_ground_truth_alone(how):
+    """A prediction of a kind that no reader expects: the error is none of ours."""
+    crash = Case("crash", two_labels(), two_labels(1, 0))
+    object.__setattr__(crash, "pred", object())
+    cases = [Case("whole", two_labels(), two_labels()), crash]
+    result = evaluate(cases, structures={"left": 1, "right": 2}, metrics=["dice"], **how)
+    assert result.failures["crash"][0] is Status.FAILED
+    assert result.table.status[1].tolist() == [Status.FAILED, Status.ABSENT]
+    assert result.by_structure()["right"]["dice"].value == 1.0
+
+
 def test_a_failed_case_without_anything_in_its_ground_truth_is_still_told(tmp_path):
     empty = np.zeros((16, 16, 16), dtype=np.uint8)
     result = evaluate([Case("a", box(), box()), Case("b", None, empty)], metrics=["dice"])

@@ -25,6 +25,7 @@ from segauge.evaluation.scoring import (
     ScoringOptions,
     failure,
     is_repeatable,
+    look_at_ground_truth,
     score_case,
     source_name,
 )
@@ -195,21 +196,28 @@ class _Dataset:
         self._records: dict[str, Record] = {}
 
     def measure(self, cases: Iterable[Case], **how: Any) -> None:
-        """Measure all cases."""
-        sent: list[str] = []
+        """Measure all cases; of those whose measurement crashed, look at the ground truth alone at the end."""
+        sent: dict[int, CaseJob] = {}
+        crashed: list[tuple[CaseJob, Crash]] = []
         for outcome in run(score_case, self._jobs(cases, sent), **how):
-            result = outcome.result
-            record = failure(Status.FAILED, result.reason) if isinstance(result, Crash) else result
-            case = sent[outcome.index]
-            key = self.cases[case].key
+            job, record = sent.pop(outcome.index), outcome.result
+            if isinstance(record, Crash):
+                crashed.append((job, record))
+                continue
+            key = self.cases[job.case.case_id].key
             if self._journal is not None and key is not None and is_repeatable(record):
                 self._journal.add(key, record)
-            self._keep(case, record)
+            self._keep(job.case.case_id, record)
         if not self.cases:
             raise InvalidInput("Expected at least one case to evaluate, got none.")
+        for outcome in run(look_at_ground_truth, [job for job, _ in crashed], **how) if crashed else ():
+            job, crash = crashed[outcome.index]
+            known = {} if isinstance(outcome.result, Crash) else outcome.result
+            self._keep(job.case.case_id, failure(Status.FAILED, crash.reason) | known)
 
-    def _jobs(self, cases: Iterable[Case], sent: list[str]) -> Iterator[CaseJob]:
+    def _jobs(self, cases: Iterable[Case], sent: dict[int, CaseJob]) -> Iterator[CaseJob]:
         """Yield the cases that must be measured; the journal's are kept at once."""
+        number = 0
         for case in cases:
             if not isinstance(case, Case):
                 raise InvalidInput(f"cases: expected segauge.Case, got {type(case).__name__}.")
@@ -222,8 +230,9 @@ class _Dataset:
             if known is not None:
                 self._keep(case.case_id, known)
                 continue
-            sent.append(case.case_id)
-            yield CaseJob(case, self._options, self._threads)
+            sent[number] = CaseJob(case, self._options, self._threads)
+            yield sent[number]
+            number += 1
 
     def _key(self, case: Case, kept: _Kept) -> str | None:
         if kept.hashes["gt"] is None or (case.pred is not None and kept.hashes["pred"] is None):

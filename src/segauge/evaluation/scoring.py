@@ -153,6 +153,14 @@ def score_case(job: CaseJob) -> Record:
         return record
 
 
+def look_at_ground_truth(job: CaseJob) -> Record:
+    """Return what the ground truth of a case says by itself, {} where it cannot be read: for a case that crashed."""
+    try:
+        return _known_of(_read(job.case.gt, job.case, job.options), job)
+    except SegaugeError:
+        return {}
+
+
 def failure(status: Status, reason: str, *, error: str = "", notes: list[str] | None = None) -> Record:
     """Return the record of a case that has no scores at all."""
     return {"status": status.value, "reason": reason, "error": error, "notes": notes or []}
