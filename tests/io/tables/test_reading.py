@@ -206,6 +206,37 @@ def test_monai_raw_files_tell_what_happened_together(tmp_path):
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("summary.json", {"metric_per_case": 5}),
+        ("summary.json", {"metric_per_case": [{"reference_file": "a.nii.gz"}]}),
+        ("summary.json", {"metric_per_case": [{"reference_file": "a.nii.gz", "metrics": {"1": 3}}]}),
+        ("x.json", {"a": {"liver": {"n_ref_instances": "many", "n_pred_instances": 1}}, "b": 3}),
+        ("x.json", {"per_case": [3]}),
+        ("x.json", {"schema": "segauge-scores/1", "models": {"m": [{"case": "a"}]}}),
+    ],
+)
+def test_files_that_are_not_built_as_their_kind_is_are_refused_in_words(tmp_path, name, content):
+    with pytest.raises(InvalidInput, match="is not built as"):
+        read_scores(write(tmp_path / name, json.dumps(content)))
+
+
+def test_a_subject_that_stands_twice_in_jsonl_is_seen(tmp_path):
+    line = {"subject_name": "a", "groups": {"liver": {"n_ref_instances": 1, "n_pred_instances": 1, "pq": 0.5}}}
+    other = json.loads(json.dumps(line).replace("0.5", "0.9"))
+    with pytest.raises(InvalidInput, match=r"stand twice with different values, such as a"):
+        read_scores(write(tmp_path / "x.jsonl", f"{json.dumps(line)}\n{json.dumps(other)}\n"))
+
+
+def test_a_surface_that_agrees_nowhere_is_no_missed_structure(tmp_path):
+    folder = touchstone(tmp_path, a="name,liver\nc1,0.3\nc2,0\n")
+    write(folder / "a" / "nsd.csv", "name,liver\nc1,0\nc2,0\n")
+    table = read_scores(folder).tables["a"]
+    assert table.status[:, 0].tolist() == [Status.PRESENT, Status.MISSED]
+    assert table["c1", "liver", "nsd"].value == 0.0
+
+
 def test_old_segauge_evaluations(tmp_path):
     rows = [
         {"case_id": "a", "dice": 0.5, "hd95": 2.0, "meta.sex": "F"},

@@ -55,10 +55,10 @@ def _groups(path: Path) -> Iterator[tuple[str, str, dict[str, float]]]:
         return
     if path.suffix.lower() == ".jsonl":
         lines = [parse_json(line, path.name) for line in read_bytes(path).splitlines() if line.strip()]
-        subjects = {str(entry["subject_name"]): entry["groups"] for entry in lines}
+        subjects = [(entry["subject_name"], entry["groups"]) for entry in lines]
     else:
-        subjects = load_json(path)
-    for subject, groups in subjects.items():
+        subjects = list(load_json(path).items())
+    for subject, groups in subjects:
         for group, found in groups.items():
             yield str(subject), str(group), _numbers(found)
 

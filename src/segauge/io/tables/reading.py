@@ -109,7 +109,12 @@ def _read(source: Source, key: str, names: Names) -> tuple[str, Reading]:
         return "data frame", wide.cells_of_table(frame_table(source), names)
     path = Path(cast("str | Path", source))
     found = _format_of(path, key)
-    return found.key, found.read(path, names)
+    try:
+        return found.key, found.read(path, names)
+    except InvalidInput:
+        raise
+    except (LookupError, TypeError, AttributeError, ValueError) as error:
+        raise InvalidInput(f"{path.name}: is not built as its kind ({found.name}) is: {error!r}.") from error
 
 
 def _format_of(path: Path, key: str) -> TableFormat:

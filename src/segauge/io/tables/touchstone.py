@@ -1,6 +1,6 @@
 """Touchstone folders: `<results>/<model>/{dsc,nsd}.csv`, wide, one row per case, empty where the organ is absent.
 
-A score of exactly 0 is an organ that is there and was missed.
+A Dice of exactly 0 is an organ that is there and was missed; an NSD of 0 is that where there is no Dice.
 """
 
 from __future__ import annotations
@@ -39,10 +39,12 @@ def _read_file(path: Path, model: str, reading: Reading) -> None:
     table = read_delimited(path)
     reading.remarks.extend(f"{model}/{remark}" for remark in table.remarks)
     metric = metric_key(path.stem)
+    says_missed = metric == "dice" or not (path.parent / "dsc.csv").is_file()
     for i, row in enumerate(table.rows):
         where = f"{model}/{table.where(i)}"
         for structure, text in zip(table.header[1:], row[1:], strict=True):
             value = number(text, where)
-            # An empty cell has no status of its own: the audit compares it with the other models'.
-            status = Status.MISSED if value == 0 else None
+            # An empty cell has no status of its own: the audit compares it with the other models'. A surface may agree
+            # nowhere although the masks overlap: where there is a Dice, that says whether the structure was missed.
+            status = Status.MISSED if value == 0 and says_missed else None
             reading.cells.append(Cell(model, row[0], structure, metric, value, status, where))
