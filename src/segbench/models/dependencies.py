@@ -28,6 +28,12 @@ _SETTLED_NS = 2_000_000_000
 #: What lies in a folder of weights or code but is no part of it.
 _NO_PART = ("__pycache__", ".git", ".DS_Store")
 
+#: A folder of more files than this is data that a command is shown, and no part of it.
+_MOST_FILES = 5_000
+
+#: Where the system's own programs lie: an update of theirs is no other model.
+_SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr")
+
 _ENGINES = ("docker", "podman")
 
 
@@ -68,7 +74,9 @@ def hashes_of(paths: Iterable[Path]) -> dict[str, str]:
         name, number = path.name, 2
         while name in found:
             name, number = f"{path.name} ({number})", number + 1
-        found[name] = _folder_hash(path) if path.is_dir() else settled_hash(path)
+        known = _folder_hash(path) if path.is_dir() else settled_hash(path)
+        if known:
+            found[name] = known
     return found
 
 
@@ -91,29 +99,33 @@ def _may_be_image(word: str) -> bool:
 
 
 def _paths_in(word: str) -> Iterator[Path]:
-    """Yield the files and folders that a word names: itself, or a part of "--weights=net.pth" and "/weights:/w:ro"."""
-    here = Path.cwd().resolve()
+    """Yield the files and folders that a word names: itself, or a part of "--weights=/a/net.pth" and "/a:/b:ro".
+
+    Commands run in a folder of their own, so only paths from the root name anything.
+    """
     for part in dict.fromkeys((word, *re.split(r"[=:,]", word))):
-        if not part or "{" in part:
+        path = Path(part)
+        if "{" in part or not path.is_absolute() or any(path.is_relative_to(place) for place in _SYSTEM):
             continue
         try:
-            path = Path(part).resolve()
-            is_there = path.is_file() or (path.is_dir() and not here.is_relative_to(path))
+            if len(path.parts) > 2 and path.exists():
+                yield path.resolve()
         except (OSError, ValueError):
             continue
-        if is_there:
-            yield path
 
 
 def _folder_hash(folder: Path) -> str:
-    digest = hashlib.sha256()
+    """Return the hash of all files of a folder by name and content, "" for one of very many."""
+    files: list[Path] = []
     for place, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if name not in _NO_PART)
-        for name in sorted(names):
-            path = Path(place) / name
-            if name not in _NO_PART and path.is_file():
-                line = f"{path.relative_to(folder).as_posix()}\0{settled_hash(path)}\0"
-                digest.update(line.encode(errors="surrogateescape"))
+        files += [path for name in sorted(names) if name not in _NO_PART and (path := Path(place) / name).is_file()]
+        if len(files) > _MOST_FILES:
+            return ""
+    digest = hashlib.sha256()
+    for path in files:
+        line = f"{path.relative_to(folder).as_posix()}\0{settled_hash(path)}\0"
+        digest.update(line.encode(errors="surrogateescape"))
     return digest.hexdigest()
 
 

@@ -149,6 +149,15 @@ def test_a_folder_per_case(tmp_path):
     assert found.structures == "all"
 
 
+def test_a_single_mask_keeps_its_name_where_the_other_side_has_several(tmp_path):
+    gt = touch(tmp_path / "gt", "s1/segmentations/liver.nii.gz", "s1/segmentations/spleen.nii.gz", "s2/liver.nii.gz")
+    pred = touch(tmp_path / "pred", "s1/liver.nii.gz", "s2/liver.nii.gz", "s2/spleen.nii.gz")
+    found = find_pairs(pred, gt)
+    assert [(pair.pred.name, pair.gt.name) for pair in found.pairs] == [("s1", "segmentations"), ("s2", "s2")]
+    one = touch(tmp_path / "other", "s1/model.nii.gz", "s2/liver.nii.gz")  # any name: one file of several labels
+    assert [pair.pred.name for pair in find_pairs(one, gt).pairs] == ["model.nii.gz", "liver.nii.gz"]
+
+
 def test_kits_folders(tmp_path):
     gt = touch(tmp_path / "gt", "case_0/imaging.nii.gz", "case_0/segmentation.nii.gz")
     found = find_pairs(touch(tmp_path / "pred", "case_0.nii.gz"), gt)

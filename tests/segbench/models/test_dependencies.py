@@ -28,9 +28,11 @@ def options_of(text):
     return dict(model.options)
 
 
-@pytest.mark.parametrize("text", ["net --weights w.pth", "net --weights=w.pth", "docker run -v w.pth:/w.pth:ro net"])
+@pytest.mark.parametrize(
+    "text", ["net --weights {}/w.pth", "net --weights={}/w.pth", "docker run -v {}/w.pth:/w.pth:ro net"]
+)
 def test_a_file_that_a_command_names_counts_by_its_content(text, tmp_path):
-    weights = tmp_path / "w.pth"
+    weights, text = tmp_path / "w.pth", text.format(tmp_path)
     weights.write_bytes(b"first")
     first = options_of(text)
     assert first["files"] == {"w.pth": hashlib.sha256(b"first").hexdigest()}
@@ -43,17 +45,24 @@ def test_a_file_that_a_command_names_counts_by_its_content(text, tmp_path):
 def test_a_folder_of_weights_counts_with_all_that_is_in_it(tmp_path):
     (tmp_path / "weights" / "fold_0").mkdir(parents=True)
     (tmp_path / "weights" / "fold_0" / "w.pth").write_bytes(b"first")
-    first = options_of("net --weights weights")
+    text = f"net --weights {tmp_path / 'weights'}"
+    first = options_of(text)
     assert set(first["files"]) == {"weights"}
     (tmp_path / "weights" / "__pycache__").mkdir()
     (tmp_path / "weights" / "__pycache__" / "x.pyc").write_bytes(b"x")
-    assert options_of("net --weights weights") == first
+    assert options_of(text) == first
     (tmp_path / "weights" / "fold_0" / "w.pth").write_bytes(b"other")
-    assert options_of("net --weights weights") != first
+    assert options_of(text) != first
 
 
-def test_a_command_that_names_no_file_is_its_text_alone(tmp_path):
-    assert set(options_of("net --fast .")) == {"command"}  # the folder one happens to be in is no part of a model
+def test_a_command_that_names_no_file_is_its_text_alone(tmp_path, monkeypatch):
+    """Neither what happens to be called so where one stands, nor the system's programs, nor a folder of data."""
+    (tmp_path / "net").write_bytes(b"x")
+    (tmp_path / "data").mkdir()
+    for number in range(6):
+        (tmp_path / "data" / f"{number}.nii").write_bytes(b"x")
+    monkeypatch.setattr(dependencies, "_MOST_FILES", 5)
+    assert set(options_of(f"/bin/sh net --data {tmp_path / 'data'} /")) == {"command"}
 
 
 def test_weights_that_changed_are_other_predictions(tmp_path):

@@ -39,8 +39,19 @@ def find(pred: Path, gt: Path) -> Pairing:
     gts = {folder.name: segmentation_in(folder) for folder in _case_folders(gt)}
     in_folders = [(folder.name, segmentation_in(folder)) for folder in _case_folders(pred)]
     preds = once_each([*in_folders, *image_files(pred).items()])
+    for case in gts.keys() & preds.keys():
+        preds[case], gts[case] = _as_masks(preds[case], gts[case], pred), _as_masks(gts[case], preds[case], gt)
     several = any(path.is_dir() for path in (*gts.values(), *preds.values()))
     return paired("folders", preds, gts, structures="all" if several else None)
+
+
+def _as_masks(one: Path, other: Path, root: Path) -> Path:
+    """Return the folder of a file that is the only mask of its case, where the other side has a folder of masks.
+
+    Otherwise the name of the one structure that somebody predicted would be lost.
+    """
+    alone = one.is_file() and one.parent.parent == root and len(mask_files(one.parent)) == 1
+    return one.parent if alone and other.is_dir() and image_stem(one.name) in mask_files(other) else one
 
 
 def segmentation_in(folder: Path) -> Path:
