@@ -198,6 +198,13 @@ def test_a_frame_of_a_single_volume_is_refused_in_every_format(name, tmp_path):
         read_labels(tmp_path / name, frame=2)
 
 
+@pytest.mark.parametrize(("data", "name"), [(metaimage_bytes, "MetaImage"), (nrrd_bytes, "NRRD")])
+def test_a_packed_file_is_told_from_a_damaged_one(data, name, tmp_path):
+    (tmp_path / "a.gz").write_bytes(gzip.compress(data(labels())))
+    with pytest.raises(UnreadableFile, match=rf"is {name}, packed as a whole by gzip\. Unpack it"):
+        read_labels(tmp_path / "a.gz")
+
+
 def test_labels_that_no_integer_holds_are_refused():
     array = np.zeros((3, 3, 3), dtype=np.uint64)
     array[1, 1, 1] = 2**63 + 5

@@ -15,7 +15,7 @@ from segauge.io.nifti import nifti_files, read_nifti
 from segauge.io.nifti_header import looks_like_nifti
 from segauge.io.nrrd import nrrd_files, read_nrrd
 from segauge.io.reading import Reading, ReadOptions
-from segauge.io.streams import inflated_head
+from segauge.io.streams import GZIP_MAGIC, inflated_head, open_file
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,17 @@ def identify(path: Path) -> Format:
     head = inflated_head(path)
     for entry in FORMATS:
         if entry.recognises(head):
+            _refuse_packed(path, entry)
             return entry
     known = ", ".join(entry.name for entry in FORMATS)
     raise UnreadableFile(f"{path}: its content is of no known format ({known}). Convert it to one of these.")
+
+
+def _refuse_packed(path: Path, entry: Format) -> None:
+    """Refuse a whole file in gzip of a format that is not read so; its reader would take it for damaged."""
+    with open_file(path) as file:
+        if entry.key != "nifti" and file.read(2) == GZIP_MAGIC:
+            raise UnreadableFile(f"{path}: is {entry.name}, packed as a whole by gzip. Unpack it (gunzip) first.")
 
 
 def image_stem(name: str) -> str | None:
