@@ -11,6 +11,12 @@ from segbench.pipeline import run
 THIRD_PARTY = Path(__file__).parent / "thirdparty"
 
 
+@pytest.fixture(autouse=True)
+def no_notes_in_the_home_folder(monkeypatch, tmp_path_factory):
+    """Keep what is noted of files that commands name with the tests."""
+    monkeypatch.setenv("SEGBENCH_HASHES", str(tmp_path_factory.getbasetemp() / "hashes"))
+
+
 @pytest.fixture
 def third_party(monkeypatch):
     monkeypatch.syspath_prepend(str(THIRD_PARTY))

@@ -155,7 +155,8 @@ def _facts(path: Path) -> list[int]:
 
 
 def _notes_folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "segbench" / "hashes"
+    given = os.environ.get("SEGBENCH_HASHES")
+    return Path(given) if given else Path.home() / ".cache" / "segbench" / "hashes"
 
 
 def _noted(note: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from tests.badinputs.files import nifti_bytes
 
 @pytest.fixture(autouse=True)
 def own_notes(tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("SEGBENCH_HASHES", str(tmp_path / "notes"))
     monkeypatch.chdir(tmp_path)
 
 
@@ -102,7 +102,7 @@ def test_a_file_is_read_again_only_where_it_changed(tmp_path, monkeypatch):
     weights.write_bytes(b"other")
     os.utime(weights, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert settled_hash(weights) == hashlib.sha256(b"other").hexdigest()
-    (note,) = (tmp_path / "home" / "segbench" / "hashes").iterdir()
+    (note,) = (tmp_path / "notes").iterdir()
     note.write_text("[" * 10_000)
     assert settled_hash(weights) == hashlib.sha256(b"other").hexdigest()
 
