@@ -495,3 +495,12 @@ def test_a_number_that_is_another_structure_in_the_prediction_is_not_taken_for_i
     other_words = LabelMap.from_array(two_labels(), names={1: "organ A", 2: "organ B"})
     same = evaluate([Case("a", other_words, gt)], structures={"liver": 1, "spleen": 2}, metrics=["dice"])
     assert [row["dice"] for row in same.rows] == [1.0, 1.0]
+
+
+@pytest.mark.parametrize("metric", ["biou", "nsd", "lesionwise_dice@brats-2023-gli", "gt_volume", "hd95"])
+def test_what_depends_on_the_size_of_a_voxel_is_not_measured_without_one(metric, tmp_path):
+    path = tmp_path / "a.nii"
+    path.write_bytes(nifti_bytes(box(), AFFINE, sform_code=0, pixdim=[1, 0, 0, 0, 0, 0, 0, 0]))
+    result = evaluate([Case("a", path, path)], metrics=[metric])
+    assert "holds no usable voxel edges" in result.failures["a"][1]
+    assert evaluate([Case("a", path, path)], metrics=["dice", "lesion_f1"]).rows[0]["dice"] == 1.0

@@ -28,12 +28,14 @@ from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
 from segauge.metrics.surface import HdMode
 from segauge.placement import place
-from segauge.scores import Status
+from segauge.scores import MetricInfo, Status
 
 Record = dict[str, Any]
 
-#: What metrics need that is made of millimetres, whatever their unit.
-_IN_MM = ("surface", "band")
+
+def is_in_mm(info: MetricInfo) -> bool:
+    """Say whether a metric depends on the size of a voxel: a distance, a boundary of some width, a least volume."""
+    return info.unit in ("mm", "ml") or info.needs in ("surface", "band") or info.key.startswith("lesionwise_")
 
 
 @dataclass(frozen=True)
@@ -247,7 +249,7 @@ def _read(
 
 def _is_spacing_assumed(gt: Reading, options: ScoringOptions) -> bool:
     """Say whether millimetres are taken for voxels; refuse that where the file should have known better."""
-    in_mm = [info.key for info in resolve_metrics(options.metrics) if info.unit in ("mm", "ml") or info.needs in _IN_MM]
+    in_mm = [info.key for info in resolve_metrics(options.metrics) if is_in_mm(info)]
     if gt.spacing_source is SpacingSource.UNUSABLE and in_mm:
         shown = ", ".join(in_mm[:3]) + (" ..." if len(in_mm) > 3 else "")
         raise UnreadableFile(

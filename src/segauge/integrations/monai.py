@@ -23,6 +23,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, MissingExtra, ShapeMismatch
 from segauge.evaluation.result import EvaluationResult
+from segauge.evaluation.scoring import is_in_mm
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.grid import Grid, normalize_spacing
 from segauge.labelmap import LabelMap
@@ -143,7 +144,7 @@ class SegaugeMetric(CumulativeIterationMetric):  # type: ignore[misc]  # MONAI h
         self._spacing = spacing
         self._policy = policy
         self._confidence, self._n_resamples, self._seed = confidence, n_resamples, seed
-        self._needs_mm = [info.key for info in self.metrics if info.unit in ("mm", "ml") or info.needs == "surface"]
+        self._needs_mm = [info.key for info in self.metrics if is_in_mm(info)]
 
     @property
     def structures(self) -> tuple[str, ...]:
@@ -341,7 +342,8 @@ def _label_map(
         # Label 0 can be measured once it is no longer 0.
         shift = 1 - first
         labels = {name: tuple(label + shift for label in found) for name, found in structures.items()}
-        return LabelMap((array[0] + shift,), grid, source=side), labels
+        shifted = array[0].astype(np.int32) + shift if shift else array[0]  # 255 and 1 are no byte
+        return LabelMap((shifted,), grid, source=side), labels
     if int(array.max(initial=0)) > 1:
         raise InvalidInput(f"{side}: has {array.shape[0]} channels, which should hold 0 and 1, but holds other values.")
     masks = {name: np.any(array[list(channels)] != 0, axis=0) for name, channels in structures.items()}
