@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
-from segauge.scores import Score, ScoreTable, Status
+from segauge.scores import Score, ScoreTable, Status, case_failure, reason_of_lacking
 
 
 def table(case="a", dice=0.9):
@@ -88,3 +88,11 @@ def test_what_is_not_there_is_named(key, error):
 def test_the_four_states_of_a_measured_pair(in_pred, in_gt, status, failure):
     assert Status.of(in_pred=in_pred, in_gt=in_gt) is status
     assert status.is_failure is failure
+
+
+def test_a_failed_case_says_so_in_every_cell():
+    lacking = reason_of_lacking(Status.UNREADABLE, "torn: a.nii")
+    assert case_failure([(Status.ABSENT, lacking), (Status.UNREADABLE, "torn: a.nii")]) == ("unreadable", "torn: a.nii")
+    assert case_failure([(Status.ABSENT, lacking)]) == (Status.UNREADABLE, "torn: a.nii")
+    assert case_failure([(Status.ABSENT, ""), (Status.MISSED, ""), (Status.PRESENT, "")]) is None
+    assert case_failure([(Status.ABSENT, lacking.replace("unreadable", "odd"))]) is None

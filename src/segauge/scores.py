@@ -70,7 +70,8 @@ def case_failure(cells: Iterable[tuple[Status, str]]) -> tuple[Status, str] | No
             return status, reason
         if status is Status.ABSENT and reason.endswith(_LACKING):
             word, _, words = reason.removesuffix(_LACKING).partition(": ")
-            found = Status(word), words
+            if word in CASE_FAILURES:
+                found = Status(word), words
     return found
 
 
