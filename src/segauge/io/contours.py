@@ -54,13 +54,16 @@ def without_repeats(polygons: Sequence[Points]) -> list[Points]:
     The same line may start at another point, and run the other way round.
     """
     kept: list[Points] = []
-    bare: list[Points] = []
+    # By number of points and place, so that ten thousand contours of a slice are not compared each with each.
+    known: dict[tuple[int, int, int], list[Points]] = {}
     for polygon in polygons:
         steps = np.abs(polygon - np.roll(polygon, 1, axis=0)).max(axis=1)
         corners = polygon[steps > ON_LINE]  # without points that stand twice in a row, such as a closing one
-        if not any(_same_line(corners, other) for other in bare):
+        x, y = np.floor(corners.mean(axis=0) if len(corners) else np.zeros(2)).astype(np.int64).tolist()
+        near = [(len(corners), x + i, y + j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+        if not any(_same_line(corners, other) for place in near for other in known.get(place, ())):
             kept.append(polygon)
-            bare.append(corners)
+            known.setdefault((len(corners), x, y), []).append(corners)
     return kept
 
 
