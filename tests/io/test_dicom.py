@@ -433,3 +433,36 @@ def test_a_region_that_cannot_be_filled_is_refused_and_does_not_count_as_missed(
     assert "'tilted' lie oblique to the grid" in asked.failures["a"][1]
     assert evaluate([Case("a", path, gt)], structures=["flat"], metrics=["dice"]).rows[0]["dice"] == 1.0
     assert evaluate([Case("a", path, gt)], metrics=["dice"]).failures["a"][0] is Status.REFUSED
+
+
+def square(low, high, z):
+    """A square on the series of `even_positions`, whose first pixel lies at (-10, -20)."""
+    return [[-10 + x, -20 + y, z] for x, y in ((low, low), (high, low), (high, high), (low, high))]
+
+
+@pytest.mark.parametrize("elsewhere", [False, True])
+def test_contours_on_every_other_slice_agree_with_themselves(tmp_path, elsewhere):
+    """Those of the ground truth fill their own slices; those of the prediction filled the slices around them, too."""
+    write_series(tmp_path / "gt" / "ct", even_positions(7))
+    path = rtstruct(tmp_path / "gt", ("organ", closed(*(square(0.5, 3.5, z) for z in (30.0, 34.0, 38.0, 42.0)))))
+    (tmp_path / "pred").mkdir()
+    pred = tmp_path / "pred" / "rt.dcm" if elsewhere else path
+    pred.write_bytes(path.read_bytes())
+    (row,) = evaluate([Case("a", pred, path)], metrics=["dice", "gt_volume", "pred_volume"]).rows
+    assert row["dice"] == 1.0
+    assert row["gt_volume"] == row["pred_volume"]
+
+
+def test_contours_beyond_a_segmentation_that_stores_a_part_are_false_and_not_cut(tmp_path):
+    """A DICOM-SEG has the slices that hold something: what was drawn elsewhere is wrong, and counts."""
+    mask = np.zeros((8, 6), dtype=np.uint8)
+    mask[1:4, 1:5] = 1
+    gt = save(
+        seg_dataset(tmp_path / "gt.dcm", [(1, place, mask) for place in even_positions(6)[2:4]]), tmp_path / "gt.dcm"
+    )
+    # Pixels are 0.9 x 1.1 mm: columns 1 to 4 and rows 1 to 3, as the mask.
+    outline = [[-10 + x, -20 + y] for x, y in ((0.5, 0.6), (4.0, 0.6), (4.0, 3.9), (0.5, 3.9))]
+    drawn = [[[*point, 30.0 + 2.0 * k] for point in outline] for k in range(6)]
+    path = rtstruct(tmp_path, ("organ 1", closed(*drawn)))
+    (row,) = evaluate([Case("a", path, gt)], metrics=["dice", "sensitivity", "precision"]).rows
+    assert (row["sensitivity"], row["precision"]) == (1.0, pytest.approx(2 / 6))

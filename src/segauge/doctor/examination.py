@@ -18,6 +18,7 @@ from segauge.geometry.masks import tabulate
 from segauge.io import Reading, SpacingSource, read_labels
 from segauge.io.contents import content_hash
 from segauge.io.layouts import Pair, Pairing
+from segauge.io.reading import ReferenceGrid
 from segauge.labelmap import LabelMap
 from segauge.placement import Method, Placement, place
 
@@ -71,7 +72,7 @@ def _examine_pair(pair: Pair, chart: _Chart) -> None:
         if pair.pred is not None:
             _read(pair.pred, None, "prediction", pair.case_id, chart)
         return
-    pred = _read(pair.pred, gt.labels if gt.labels.in_space else None, "prediction", pair.case_id, chart)
+    pred = _read(pair.pred, gt.reference, "prediction", pair.case_id, chart)
     if pred is None:
         return
     chart.read += 1
@@ -87,7 +88,9 @@ def _examine_pair(pair: Pair, chart: _Chart) -> None:
             chart.add(Level.ERROR, "orientation", pair.case_id, words)
 
 
-def _read(source: object, reference: LabelMap | None, side: str, case: str, chart: _Chart) -> Reading | None:
+def _read(
+    source: object, reference: LabelMap | ReferenceGrid | None, side: str, case: str, chart: _Chart
+) -> Reading | None:
     try:
         reading = read_labels(source, reference=reference)  # type: ignore[arg-type]
     except SegaugeError as error:

@@ -18,7 +18,7 @@ from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_
 from segauge.geometry.masks import tabulate
 from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
-from segauge.io.reading import SpacingSource
+from segauge.io.reading import ReferenceGrid, SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
 from segauge.measurement import LayerPairs, Measurement, followed_convention, measure_layers
@@ -190,7 +190,7 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     if case.pred is None:
         missing = failure(Status.PREDICTION_MISSING, "there is no prediction for this case", notes=remarks.notes)
         return missing | _known_of(gt, job)
-    pred = _read(case.pred, case, options, reference=gt.labels, threshold=options.threshold)
+    pred = _read(case.pred, case, options, reference=gt.reference, threshold=options.threshold)
     remarks.notes += [f"pred: {note}" for note in pred.notes]
     placed = place(
         pred.labels,
@@ -227,7 +227,7 @@ def _read(
     case: Case,
     options: ScoringOptions,
     *,
-    reference: LabelMap | None = None,
+    reference: LabelMap | ReferenceGrid | None = None,
     threshold: float | None = None,
 ) -> Reading:
     """Read one side; the contours of a predicted structure set are filled on the ground truth's grid.
@@ -237,7 +237,7 @@ def _read(
     return read_labels(
         source,
         spacing=case.spacing if not isinstance(source, LabelMap) else None,
-        reference=reference if reference is not None and reference.in_space else None,
+        reference=reference,
         threshold=threshold,
         frame=options.frame,
         nan=options.nan,

@@ -28,6 +28,7 @@ class Reading:
     `spacing_source` says whether distances in mm may be trusted: ASSUMED means that the file knows no voxel edges
     and 1 mm was put in their place, UNUSABLE that it should know them but its header holds none that can be.
     `unfilled` are labels whose voxels are not in the map, although the file has them: contours oblique to its grid.
+    `drawn_on` is the grid that contours were filled on, None for a file of voxels.
     """
 
     labels: LabelMap
@@ -35,6 +36,17 @@ class Reading:
     notes: tuple[str, ...] = ()
     spacing_source: SpacingSource = SpacingSource.HEADER
     unfilled: frozenset[int] = frozenset()
+    drawn_on: ReferenceGrid | None = None
+
+    @property
+    def reference(self) -> ReferenceGrid | LabelMap | None:
+        """What the contours of a prediction for this ground truth are filled on; None where it has no place in space.
+
+        Contours of the same series as the ground truth's are filled by the same rule as these.
+        """
+        if self.drawn_on is not None:
+            return self.drawn_on
+        return self.labels if self.labels.in_space else None
 
 
 @dataclass(frozen=True)
@@ -42,7 +54,8 @@ class ReferenceGrid:
     """The grid that contours are filled on, its frame of reference, and whether it is their own image series.
 
     `slices`: where the images of an uneven series lie along the third axis, in voxels of the grid, ascending; empty
-    for a series whose every slice is a slice of the grid.
+    for a series whose every slice is a slice of the grid. `series_uid` is the identifier of the series. `partial`: the
+    grid covers a part of its image only, and contours that reach further must not be cut.
     """
 
     grid: Grid
@@ -50,6 +63,8 @@ class ReferenceGrid:
     is_series: bool = False
     slices: tuple[float, ...] = ()
     notes: tuple[str, ...] = ()
+    series_uid: str = ""
+    partial: bool = False
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from segauge.grid import Grid
 from segauge.io.contours import Points, fill, without_repeats
 from segauge.io.dicom_files import parser_failures, read_dataset
 from segauge.io.layers import Block, stack_layers
-from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.reading import Reading, ReadOptions, ReferenceGrid, SpacingSource
 from segauge.labelmap import LabelMap
 
@@ -164,6 +164,8 @@ def fill_regions(
     grid = reference.grid
     if grid.ndim != 3:
         raise InvalidInput(f"{structures.source}: contours are filled on a 3-D grid, got a {grid.ndim}-D one.")
+    if reference.partial:
+        grid = _grown_over(grid, rois, structures.source, options.limits)
     if not rois:
         raise UnreadableFile(f"{structures.source}: holds no regions of interest.")
     notes: list[str] = list(reference.notes)
@@ -182,8 +184,27 @@ def fill_regions(
     spacing_source = SpacingSource.HEADER
     if options.spacing is not None:
         grid, spacing_source = grid.with_spacing(options.spacing), SpacingSource.ARGUMENT
-    labels = LabelMap(layers, grid, names, structures.source, frame_of_reference=structures.frame_of_reference)
-    return Reading(labels, "rtstruct", tuple(notes), spacing_source, frozenset(unfilled))
+    labels = LabelMap(
+        layers, grid, names, structures.source, partial=reference.partial,
+        frame_of_reference=structures.frame_of_reference,
+    )  # fmt: skip
+    return Reading(labels, "rtstruct", tuple(notes), spacing_source, frozenset(unfilled), reference)
+
+
+def _grown_over(grid: Grid, rois: Sequence[Roi], source: str, limits: Limits) -> Grid:
+    """Return a grid on the same lattice that also holds every point of some contours, and a slice on either side."""
+    points = [contour.points for roi in rois for contour in roi.contours if len(contour.points)]
+    if not points:
+        return grid
+    inverse = np.linalg.inv(grid.affine)
+    index = np.concatenate(points) @ inverse[:3, :3].T + inverse[:3, 3]
+    low = np.minimum(np.floor(index.min(axis=0)) - 1, 0)
+    high = np.maximum(np.ceil(index.max(axis=0)) + 2, grid.shape)
+    shape = tuple(int(n) for n in high - low)
+    check_dimensions(shape, source, limits)
+    affine = np.array(grid.affine)
+    affine[:3, 3] += grid.affine[:3, :3] @ low
+    return Grid(shape, affine)
 
 
 def _plane_distance(rois: Sequence[Roi]) -> float:

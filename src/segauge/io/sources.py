@@ -31,7 +31,7 @@ from segauge.io.streams import list_folder
 from segauge.labelmap import LabelMap
 
 LabelSource = str | os.PathLike[str] | npt.NDArray[Any] | LabelMap
-Reference = str | os.PathLike[str] | Grid | LabelMap
+Reference = str | os.PathLike[str] | Grid | LabelMap | ReferenceGrid
 
 
 def read_labels(
@@ -183,6 +183,10 @@ def find_reference(
     if isinstance(reference, LabelMap):
         return _grid_in_space(reference)
     series_uids = referenced_series(path, limits)
+    if isinstance(reference, ReferenceGrid):
+        # What was drawn on other images says nothing about the slices of these: its planes stand for slabs.
+        is_own = reference.is_series and reference.series_uid in series_uids
+        return reference if is_own else replace(reference, is_series=False, slices=(), notes=())
     if reference is None:
         series = _series_beside(path, series_uids, limits, allow_nonuniform=allow_nonuniform)
         return None if series is None else _series_grid(series)
@@ -199,14 +203,19 @@ def _is_image(path: Path, limits: Limits) -> bool:
 
 def _series_grid(series: Series) -> ReferenceGrid:
     return ReferenceGrid(
-        series.grid, series.frame_of_reference, is_series=True, slices=series.places, notes=series.notes
+        series.grid,
+        series.frame_of_reference,
+        is_series=True,
+        slices=series.places,
+        notes=series.notes,
+        series_uid=series.series_uid,
     )
 
 
 def _grid_in_space(labels: LabelMap) -> ReferenceGrid:
     if not labels.in_space:
         raise InvalidInput(f"{labels.source}: has no world space, so contours cannot be filled on its grid.")
-    return ReferenceGrid(labels.grid, labels.frame_of_reference)
+    return ReferenceGrid(labels.grid, labels.frame_of_reference, partial=labels.partial)
 
 
 def _series_for(

@@ -119,7 +119,7 @@ def read_pair(case: Case, options: Mapping[str, Any]) -> CasePair:
     }
     spacing = {side: None if isinstance(getattr(case, side), LabelMap) else case.spacing for side in ("pred", "gt")}
     gt = read_labels(case.gt, spacing=spacing["gt"], **reading)
-    reference = gt.labels if gt.labels.in_space else None
+    reference = gt.reference
     threshold = options.get("threshold")  # of predictions alone, as they were measured
     pred = read_labels(case.pred, spacing=spacing["pred"], reference=reference, threshold=threshold, **reading)
     placed = place(
