@@ -464,5 +464,6 @@ def test_contours_beyond_a_segmentation_that_stores_a_part_are_false_and_not_cut
     outline = [[-10 + x, -20 + y] for x, y in ((0.5, 0.6), (4.0, 0.6), (4.0, 3.9), (0.5, 3.9))]
     drawn = [[[*point, 30.0 + 2.0 * k] for point in outline] for k in range(6)]
     path = rtstruct(tmp_path, ("organ 1", closed(*drawn)))
-    (row,) = evaluate([Case("a", path, gt)], metrics=["dice", "sensitivity", "precision"]).rows
-    assert (row["sensitivity"], row["precision"]) == (1.0, pytest.approx(2 / 6))
+    result = evaluate([Case("a", path, gt)], metrics=["sensitivity", "precision", "specificity"])
+    assert (result.rows[0]["sensitivity"], result.rows[0]["precision"]) == (1.0, pytest.approx(2 / 6))
+    assert any("specificity speaks of the part that is stored" in note for note in result.notes["a"])

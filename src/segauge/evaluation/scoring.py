@@ -200,6 +200,8 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         any_frame_of_reference=options.any_frame_of_reference,
     )
     remarks.notes += placed.notes
+    if placed.gt.partial and "specificity" in options.metrics:
+        remarks.notes.append("gt: does not say how large its image is: specificity speaks of the part that is stored")
     layers = LayerPairs(placed.pred, placed.gt, job.threads)
     pairs = _pair(layers, pred, gt, job, remarks)
     if not pairs.gt:  # "all" structures of two empty masks are none
