@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
 from pathlib import Path
@@ -37,13 +37,17 @@ def run_in_processes(
     An item that several workers left too little memory for is tried once more at the end, when nothing else runs.
     """
     again: list[_Sent] = []
-    for sent, result in _side_by_side(function, itertools.starmap(_Sent, enumerate(items)), jobs, timeout):
-        if _is_worth_another_try(result, jobs):
-            again.append(sent)
-        else:
-            yield Outcome(sent.place, result)
-    for sent, result in _side_by_side(function, again, 1, timeout):
-        yield Outcome(sent.place, _said_twice(result))
+    first = _side_by_side(function, itertools.starmap(_Sent, enumerate(items)), jobs, timeout)
+    with contextlib.closing(first):  # whoever stops early has no worker left behind
+        for sent, result in first:
+            if _is_worth_another_try(result, jobs):
+                again.append(sent)
+            else:
+                yield Outcome(sent.place, result)
+    second = _side_by_side(function, again, 1, timeout)
+    with contextlib.closing(second):
+        for sent, result in second:
+            yield Outcome(sent.place, _said_twice(result))
 
 
 class _Sent(NamedTuple):
@@ -66,7 +70,7 @@ def _said_twice(result: Any) -> Any:
 
 def _side_by_side(
     function: Callable[[Any], Any], items: Iterable[_Sent], jobs: int, timeout: float | None
-) -> Iterator[tuple[_Sent, Any]]:
+) -> Generator[tuple[_Sent, Any], None, None]:
     """Yield each item with its result or Crash, as they come."""
     idle: SimpleQueue[_Worker] = SimpleQueue()
     workers = [_Worker(function, _ONE_THREAD if jobs > 1 else {}) for _ in range(jobs)]
