@@ -191,7 +191,8 @@ def structures_in(dataset: DatasetCard, structures: Sequence[str], cases: Iterab
             continue
         labels = set(reading.labels.labels())
         names = {name for label, name in reading.labels.names.items() if label in labels}
-        found |= {name for name in structures if labels & set(dataset.structures[name]) or name in names}
+        numbers = set() if reading.format == "folder" else labels  # there they count the files, and mean nothing
+        found |= {name for name in structures if numbers & set(dataset.structures[name]) or name in names}
     return found
 
 
