@@ -471,6 +471,15 @@ def test_cases_without_a_value_of_a_table_are_one_group():
     }
 
 
+def test_values_of_one_text_are_one_group_in_a_file():
+    grades = [1, "1", "1", 2]
+    cases = [Case(f"c{i}", box(), box(), metadata={"grade": grade}) for i, grade in enumerate(grades)]
+    result = evaluate(cases, metrics=["dice"])
+    assert {key: found["dice"].n for key, found in result.by_subgroup("grade").items()} == {1: 1, "1": 2, 2: 1}
+    written = result.to_dict()["subgroups"]["grade"]
+    assert {key: found["dice"]["n"] for key, found in written.items()} == {"1": 3, "2": 1}
+
+
 def test_numbers_of_numpy_in_metadata_are_written_as_numbers(tmp_path):
     known = {"age": np.float32(61.5), "visits": np.int64(3), "smoker": np.bool_(True)}
     result = evaluate([Case("a", box(), box(), metadata=known)], metrics=["dice"])

@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.evaluation.outlook import Outlook
@@ -21,6 +21,8 @@ from segauge.stats.scales import Scale
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
+
+T = TypeVar("T")
 
 #: Written into every result file.
 SCHEMA = "segauge-evaluation/1"
@@ -112,9 +114,13 @@ class EvaluationResult(Outlook):
         """Return the summary of each group of cases with one value of a metadata field; None groups those without."""
         if key not in self.metadata_keys:
             raise InvalidInput(f"No metadata field {key!r}; there are {', '.join(self.metadata_keys) or 'none'}.")
-        groups: dict[object, list[int]] = {}
-        for i, case in enumerate(self.table.cases):
-            groups.setdefault(self.metadata.get(case, {}).get(key), []).append(i)
+        return self._grouped([self.metadata.get(case, {}).get(key) for case in self.table.cases], structure)
+
+    def _grouped(self, values: Sequence[T], structure: str | None = None) -> dict[T, dict[str, Estimate]]:
+        """Return the summary of the cases of each value; `values` has one per case."""
+        groups: dict[T, list[int]] = {}
+        for i, value in enumerate(values):
+            groups.setdefault(value, []).append(i)
         return {value: self._estimates(_selected(self.table, chosen), structure) for value, chosen in groups.items()}
 
     def _estimates(self, table: ScoreTable, structure: str | None) -> dict[str, Estimate]:
@@ -142,7 +148,7 @@ class EvaluationResult(Outlook):
             "structures": {name: _plain(found) for name, found in self.by_structure().items()},
             **_plain_floors(self.noise_floors()),
             "subgroups": {
-                key: {str(value): _plain(found) for value, found in self.by_subgroup(key).items()}
+                key: {text: _plain(found) for text, found in self._grouped(self._texts(key)).items()}
                 for key in self._grouping_keys()
             },
             "per_case": [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
@@ -150,6 +156,10 @@ class EvaluationResult(Outlook):
             "warnings": list(self.warnings),
             "protocol": dict(self.protocol),
         }
+
+    def _texts(self, key: str) -> list[str]:
+        """Return a metadata field of every case as text: in a file, 1 and "1" are one group, and not one of the two."""
+        return [str(self.metadata.get(case, {}).get(key)) for case in self.table.cases]
 
     def _grouping_keys(self) -> list[str]:
         """Return the metadata fields that make groups: those with few values. An age or a patient's id makes none."""
