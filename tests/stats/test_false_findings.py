@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from segauge.scores import ScoreTable, Status
+from segauge.scores import ScoreTable, Status, reason_of_lacking
 from segauge.stats import MissingPolicy, compare, difference, order_stability, plan_pairs, rank, score_matrix
 from segauge.stats.matrix import NOTHING_TO_FIND
 
@@ -49,6 +49,16 @@ def test_the_model_that_finds_nothing_is_ahead_by_the_whole_scale():
     turned = compare({name: given[name] for name in "BA"}, metric="dice").pairs[0]
     assert turned.delta == pytest.approx(-pair.delta, rel=1e-12)
     assert turned.favored == "A"
+
+
+def test_a_prediction_that_was_never_made_did_not_rightly_find_nothing():
+    given = tables()
+    failed = {
+        (case, "liver"): reason_of_lacking(Status.PREDICTION_MISSING, "no file") for case in given["A"].cases[FOUND:]
+    }
+    given["A"] = replace(given["A"], reasons=failed)
+    pair = compare(given, metric="dice").pairs[0]
+    assert (pair.n, pair.favored) == (FOUND, "B")
 
 
 def test_ranks_and_own_means():

@@ -56,4 +56,3 @@ def run(
             '"tcp://host:8786".'
         )
     return run_on_dask(function, items, executor, jobs)
-

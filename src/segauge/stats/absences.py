@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from segauge.scores import ScoreTable, Status
+from segauge.scores import ScoreTable, Status, case_failure
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale
 
@@ -24,15 +24,21 @@ def found_nothing(
     """Return (cases, models) where models rightly found nothing, and so have no score; None if nowhere.
 
     Asked of the tables that were told as such: a plain value that is not there may have any reason, and a case that a
-    table lacks was not predicted at all. Not where another table has the structure in its ground truth: which of the
-    two is right nobody knows here.
+    table lacks, or whose prediction failed, was not predicted at all. Not where another table has the structure in its
+    ground truth: which of the two is right nobody knows here.
     """
-    absent = {name: _with(tables[name], _states(tables[name], structure) == Status.ABSENT) for name in told}
+    absent = {name: _left_empty(tables[name], structure) for name in told}
     if not any(absent.values()):
         return None
     having = _having(tables.values(), structure, metric, scale)
     flags = [[case in absent.get(name, ()) and case not in having for case in cases] for name in tables]
     return np.array(flags, dtype=bool).T & np.isnan(values)
+
+
+def _left_empty(table: ScoreTable, structure: str) -> set[str]:
+    """Return the cases in which a prediction was made, and neither it nor the ground truth has the structure."""
+    found = _with(table, _states(table, structure) == Status.ABSENT)
+    return {case for case in found if case_failure([(Status.ABSENT, table.reasons.get((case, structure), ""))]) is None}
 
 
 def _having(tables: Iterable[ScoreTable], structure: str, metric: str, scale: Scale) -> set[str]:
