@@ -4,12 +4,11 @@ import pickle
 
 import pytest
 
-from segauge import executors
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.executors import Crash, Outcome
-from segbench.analysis import StudyInput, analyze, families_of, rules_of
+from segbench.analysis import StudyInput, analyze, families_of, rules_of, steps
 from segbench.analysis.steps import Step, compute, take
-from tests.executors.work import answer_or_die
+from tests.executors.work import do
 from tests.segbench.analysis.test_boards import random_set
 
 RULES = rules_of(n_resamples=200)
@@ -44,7 +43,7 @@ def test_a_refusal_keeps_its_words():
 
 def test_what_workers_send_back_has_the_same_words(monkeypatch):
     def answers(*results):
-        monkeypatch.setattr(executors, "run", lambda _function, _items, **_: map(Outcome, range(3), results))
+        monkeypatch.setattr(steps, "run", lambda _function, _items, **_: map(Outcome, range(3), results))
         return compute(planned(4, 8), jobs=2)
 
     refused = take(Step("half of -1", half, (-1,)))
@@ -81,8 +80,8 @@ def test_no_number_depends_on_the_number_of_processes():
 
 
 def test_a_step_whose_worker_died_is_tried_again_and_then_named(tmp_path):
-    asked = [Step("the first", answer_or_die, (tmp_path / "mark",)), Step("half of 4", half, (4,))]
-    assert compute({"all": asked}, jobs=2) == {"all": ["answered", 2.0]}
-    deadly = [*asked, Step("the deadly one", answer_or_die, ("kill",))]
+    asked = [Step("the first", do, (("killed once", tmp_path),)), Step("half of 4", half, (4,))]
+    assert compute({"all": asked}, jobs=2) == {"all": [[], 2.0]}
+    deadly = [*asked, Step("the deadly one", do, ("kill",))]
     with pytest.raises(SegaugeError, match="the deadly one could not be analysed: its worker process was killed"):
         compute({"all": deadly}, jobs=2)
