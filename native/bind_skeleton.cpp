@@ -1,3 +1,5 @@
+#include <nanobind/stl/pair.h>
+
 #include "arrays.hpp"
 #include "skeleton.hpp"
 
@@ -5,6 +7,8 @@ namespace segauge {
 
 void bind_skeleton(nb::module_& m) {
   m.def("skeletonize", &skeletonize, nb::arg("mask"), nb::call_guard<nb::gil_scoped_release>());
+  m.def("skeletonize_pair", &skeletonize_pair, nb::arg("a"), nb::arg("b"), nb::arg("threads"),
+        nb::call_guard<nb::gil_scoped_release>());
 }
 
 }  // namespace segauge

@@ -1,6 +1,8 @@
 // Thinning of a mask to its curve skeleton, without changing its topology.
 #pragma once
 
+#include <utility>
+
 #include "bitvolume.hpp"
 
 namespace segauge {
@@ -9,5 +11,8 @@ namespace segauge {
 // background; 8 and 4 in a 2-D image), thin, centered, ends of curves kept. segauge.geometry.reference.skeleton
 // defines it step by step. What lies outside the image counts as background.
 BitVolume skeletonize(const BitVolume& mask);
+
+// Those of two masks; each is one thread's work.
+std::pair<BitVolume, BitVolume> skeletonize_pair(const BitVolume& a, const BitVolume& b, int threads);
 
 }  // namespace segauge

@@ -139,6 +139,35 @@ def test_kernel_and_reference_agree(mask):
     assert np.array_equal(*twins)
 
 
+def larger_mask(name: str) -> BoolArray:
+    """Masks whose rows are longer than a word, whose depths have many voxels, or many parts."""
+    rng = np.random.default_rng(5)
+    if name == "full box":
+        return np.ones((7, 9, 200), dtype=np.bool_)
+    if name == "plane of noise":
+        return ndimage.gaussian_filter(rng.random((70, 150)), 3.0) > 0.49
+    if name == "specks":
+        return rng.random((6, 40, 130)) < 0.08
+    noise = ndimage.gaussian_filter(rng.normal(size=(12, 16, 90)), 1.5)
+    z, y, x = np.indices(noise.shape)
+    return ((z - 5.6) / 6) ** 2 + ((y - 7.3) / 7) ** 2 + ((x - 45.0) / 44) ** 2 + 0.3 * noise / noise.std() < 1
+
+
+@needs_kernel
+@pytest.mark.parametrize("name", ["full box", "plane of noise", "specks", "rough ellipsoid"])
+def test_kernel_and_reference_agree_on_larger_masks(name):
+    mask = larger_mask(name)
+    twins = []
+    for module in (_kernel, reference):
+        packed = [
+            module.pack(stored.view(np.uint8), [1], [0] * mask.ndim, list(mask.shape), 1)
+            for stored in (mask, np.ascontiguousarray(np.flip(mask)))
+        ]
+        twins.append([skeleton.unpack() for skeleton in module.skeletonize_pair(*packed, 2)])
+    for kernel, defined in zip(*twins, strict=True):
+        assert np.array_equal(kernel, defined)
+
+
 def simple_whatever_goes(around: BoolArray, chosen: BoolArray) -> bool:
     """The definition: simple in every image that lacks some of the other chosen voxels."""
     others = [place for place in np.argwhere(chosen & around).tolist() if place != [1, 1, 1]]

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput
 from segauge.geometry.components import pack_mask
 from segauge.geometry.masks import PackedMask, count_common
-from segauge.geometry.skeleton import skeletonize
+from segauge.geometry.skeleton import skeletonize_pair
 from segauge.labelmap import as_mask_array, check_same_shape
 from segauge.metrics.overlap import binary_overlap
 
@@ -81,9 +81,9 @@ def centerline_scores(pred: npt.ArrayLike, gt: npt.ArrayLike) -> CenterlineScore
     return measure_centerlines(pack_mask(pred_array[cut]), pack_mask(gt_array[cut]))
 
 
-def measure_centerlines(pred: PackedMask, gt: PackedMask) -> CenterlineScores:
+def measure_centerlines(pred: PackedMask, gt: PackedMask, threads: int | None = None) -> CenterlineScores:
     """Return the scores of two packed masks of the same shape, cut to any box that holds both."""
-    pred_skeleton, gt_skeleton = skeletonize(pred), skeletonize(gt)
+    pred_skeleton, gt_skeleton = skeletonize_pair(pred, gt, threads)
     return CenterlineScores(
         pred_skeleton.count(),
         count_common(pred_skeleton, gt),

@@ -159,7 +159,7 @@ class StructureParts:
         """How far each centerline runs inside the other mask; None where there is neither."""
         if self.status is Status.ABSENT:
             return None
-        return measure_centerlines(self.pred_mask, self.gt_mask)
+        return measure_centerlines(self.pred_mask, self.gt_mask, self.options.threads)
 
     def bands(self, width_mm: float) -> tuple[PackedMask, PackedMask]:
         """Return the voxels of each mask within a distance of the mask's own surface."""

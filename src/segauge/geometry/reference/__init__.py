@@ -16,7 +16,7 @@ from segauge.geometry.reference.components import (
     shared_voxels,
 )
 from segauge.geometry.reference.masks import ReferenceMask, count_common, cut_out, pack, pair_table
-from segauge.geometry.reference.skeleton import skeletonize
+from segauge.geometry.reference.skeleton import skeletonize, skeletonize_pair
 from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band, subvoxel_distances
 from segauge.geometry.reference.summaries import largest, totals, weight_within, weighted_quantile
 from segauge.geometry.reference.surfaces import boundary_band, prepare, read_shapes, surface_distances
@@ -43,6 +43,7 @@ __all__ = [
     "select_components",
     "shared_voxels",
     "skeletonize",
+    "skeletonize_pair",
     "subvoxel_band",
     "subvoxel_distances",
     "surface_distances",

@@ -50,6 +50,12 @@ def skeletonize(mask: ReferenceMask) -> ReferenceMask:
     return ReferenceMask(left[1:-1, 1:-1, 1:-1].reshape(mask.array.shape).copy())
 
 
+def skeletonize_pair(a: ReferenceMask, b: ReferenceMask, threads: int) -> tuple[ReferenceMask, ReferenceMask]:
+    """Return the skeletons of two masks."""
+    del threads
+    return skeletonize(a), skeletonize(b)
+
+
 @lru_cache(maxsize=1 << 18)
 def is_simple(around: int) -> bool:
     """Say whether removing a voxel changes no topology, from the 27 bits around it (bit 9 z + 3 y + x; 13 itself).
