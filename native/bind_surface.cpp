@@ -1,4 +1,5 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -6,6 +7,7 @@
 #include <numeric>
 
 #include "near.hpp"
+#include "parallel.hpp"
 #include "surface_arrays.hpp"
 
 namespace segauge {
@@ -123,8 +125,20 @@ BitVolume band(const BitVolume& mask, const std::string& surface, const Prepared
                int threads) {
   const SurfaceKind kind = kind_of(surface);
   nb::gil_scoped_release release;
-  const CellSet cells = find_cells(mask, nullptr, kind, prepared.patterns, threads);
-  return boundary_band(mask, cells, kind, prepared.patterns, width_mm, threads);
+  return boundary_band(mask, kind, prepared.patterns, width_mm, threads);
+}
+
+// The bands of two masks; each is one thread's work, or that of half of them.
+std::pair<BitVolume, BitVolume> band_pair(const BitVolume& a, const BitVolume& b, const std::string& surface,
+                                          const PreparedPatterns& prepared, double width_mm, int threads) {
+  const SurfaceKind kind = kind_of(surface);
+  nb::gil_scoped_release release;
+  std::pair<BitVolume, BitVolume> out;
+  parallel_for(2, threads, [&](int64_t i) {
+    (i == 0 ? out.first : out.second) =
+        boundary_band(i == 0 ? a : b, kind, prepared.patterns, width_mm, std::max(1, threads / 2));
+  });
+  return out;
 }
 
 }  // namespace
@@ -138,6 +152,8 @@ void bind_surface(nb::module_& m) {
         nb::arg("surface"), nb::arg("patterns"), nb::arg("threads"));
   m.def("boundary_band", &band, nb::arg("mask"), nb::arg("surface"), nb::arg("patterns"), nb::arg("width_mm"),
         nb::arg("threads"));
+  m.def("boundary_band_pair", &band_pair, nb::arg("a"), nb::arg("b"), nb::arg("surface"), nb::arg("patterns"),
+        nb::arg("width_mm"), nb::arg("threads"));
 }
 
 }  // namespace segauge

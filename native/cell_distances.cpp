@@ -178,19 +178,95 @@ class PlaneDistances {
   std::vector<double> from_, column_;
 };
 
-std::vector<double> distances_between(const CellMap& a, const CellMap& b, const std::array<double, 3>& spacing,
-                                      int threads) {
-  std::vector<double> out(a.cells.size(), kInfinity);
-  if (b.cells.empty()) return out;
+// Most cells have a cell of the other surface nearby: rows are looked at from the nearest on, until none of those left can
+// hold a nearer one.
+class NearRows {
+ public:
+  NearRows(const BitVolume& cells, const std::array<double, 3>& spacing) : cells_(cells), edge_(spacing[2]) {
+    const double shorter = cells.nz > 1 ? std::min(spacing[0], spacing[1]) : spacing[1];
+    const double reach = std::min(kReach * shorter, kSteps * spacing[2]);
+    limit_ = square(reach);
+    const auto most_z = std::min(cells.nz - 1, static_cast<int64_t>(reach / spacing[0]));
+    const auto most_y = std::min(cells.ny - 1, static_cast<int64_t>(reach / spacing[1]));
+    for (int64_t z = -most_z; z <= most_z; ++z)
+      for (int64_t y = -most_y; y <= most_y; ++y) {
+        const double along_z = square(spacing[0] * static_cast<double>(z)), along_y = square(spacing[1] * static_cast<double>(y));
+        if (along_z + along_y < limit_) rows_.push_back({z, y, along_z, along_y});
+      }
+    std::sort(rows_.begin(), rows_.end(), [](const Row& a, const Row& b) { return a.squared() < b.squared(); });
+  }
+
+  // Squared distance from a cell, infinite if it is not nearby.
+  double nearest(const Cell& c) const {
+    double best = kInfinity;
+    for (const Row& row : rows_) {
+      if (row.squared() >= best) return best;
+      const int64_t z = c.z + row.z, y = c.y + row.y;
+      if (z < 0 || z >= cells_.nz || y < 0 || y >= cells_.ny) continue;
+      const int64_t steps = steps_to_nearest(cells_.row(z, y), c.x);
+      if (steps >= 0) best = std::min(best, row.along_z + (square(edge_ * static_cast<double>(steps)) + row.along_y));
+    }
+    return best < limit_ ? best : kInfinity;  // what is further away may be nearer in another row
+  }
+
+ private:
+  static constexpr double kReach = 12;  // steps across the rows, along the axis with the shorter ones
+  static constexpr double kSteps = 64;  // along a row: as many as a word and the two beside it show on either side
+
+  struct Row {
+    int64_t z, y;
+    double along_z, along_y;
+    double squared() const { return along_z + along_y; }
+  };
+  static double square(double value) { return value * value; }
+
+  // To the nearest cell of a row, among those of this word and the two beside it; -1 for none.
+  int64_t steps_to_nearest(const uint64_t* row, int64_t x) const {
+    const int64_t w = x >> 6;
+    const int at = static_cast<int>(x & 63);
+    const uint64_t up = row[w] >> at, down = row[w] << (63 - at);
+    int64_t best = -1;
+    auto offer = [&](int64_t steps) { best = best < 0 ? steps : std::min(best, steps); };
+    if (up != 0) offer(lowest_bit(up));
+    if (down != 0) offer(__builtin_clzll(down));
+    if (up == 0 && w + 1 < cells_.row_words && row[w + 1] != 0) offer(64 - at + lowest_bit(row[w + 1]));
+    if (down == 0 && w > 0 && row[w - 1] != 0) offer(at + 1 + __builtin_clzll(row[w - 1]));
+    return best;
+  }
+
+  const BitVolume& cells_;
+  double edge_, limit_;
+  std::vector<Row> rows_;
+};
+
+// Squared distances of the cells that have none yet.
+void search_planes(const CellMap& a, const CellMap& b, const std::array<double, 3>& spacing, int threads,
+                   std::vector<double>& squares) {
   const int64_t blocks = (a.bits.nx + kBlock - 1) / kBlock;
   std::vector<std::vector<size_t>> queries(static_cast<size_t>(blocks));
-  for (size_t i = 0; i < a.cells.size(); ++i) queries[static_cast<size_t>(a.cells[i].x / kBlock)].push_back(i);
+  for (size_t i = 0; i < a.cells.size(); ++i)
+    if (squares[i] == kInfinity) queries[static_cast<size_t>(a.cells[i].x / kBlock)].push_back(i);
   parallel_for(blocks, threads, [&](int64_t block) {
     const std::vector<size_t>& mine = queries[static_cast<size_t>(block)];
     if (mine.empty()) return;
     const PlaneDistances planes(b.bits, spacing, block * kBlock);
-    for (const size_t i : mine) out[i] = std::sqrt(planes.nearest(a.cells[i]));
+    for (const size_t i : mine) squares[i] = planes.nearest(a.cells[i]);
   });
+}
+
+std::vector<double> distances_between(const CellMap& a, const CellMap& b, const std::array<double, 3>& spacing,
+                                      int threads) {
+  constexpr int64_t kChunk = 4096;
+  std::vector<double> out(a.cells.size(), kInfinity);
+  if (b.cells.empty()) return out;
+  const NearRows near(b.bits, spacing);
+  const auto count = static_cast<int64_t>(out.size());
+  parallel_for((count + kChunk - 1) / kChunk, threads, [&](int64_t chunk) {
+    for (int64_t i = chunk * kChunk; i < std::min(count, (chunk + 1) * kChunk); ++i)
+      out[static_cast<size_t>(i)] = near.nearest(a.cells[static_cast<size_t>(i)]);
+  });
+  search_planes(a, b, spacing, threads, out);
+  for (double& value : out) value = std::sqrt(value);
   return out;
 }
 

@@ -1,6 +1,8 @@
 #include <numeric>
 
+#include "bands.hpp"
 #include "near.hpp"
+#include "near_codes.hpp"
 #include "search.hpp"
 #include "targets.hpp"
 
@@ -92,38 +94,6 @@ class PatternSearch {
   Search<PatternPieces> far_;
 };
 
-// The voxels around which everything within `span` steps along each axis is foreground: none of them is near a surface.
-BitVolume deep_inside(const BitVolume& mask, const std::array<int64_t, 3>& span) {
-  BitVolume along_x = mask;
-  for (int64_t z = 0; z < mask.nz; ++z)
-    for (int64_t y = 0; y < mask.ny; ++y) {
-      const uint64_t* in = mask.row(z, y);
-      uint64_t* out = along_x.row(z, y);
-      auto word = [&](int64_t i) { return i < 0 || i >= mask.row_words ? uint64_t{0} : in[i]; };
-      for (int64_t w = 0; w < mask.row_words; ++w)
-        for (int64_t s = 1; s <= span[2] && out[w] != 0; ++s) {
-          const int64_t whole = s / 64, bits = s % 64;
-          const uint64_t up = bits == 0 ? word(w - whole) : word(w - whole) << bits | word(w - whole - 1) >> (64 - bits);
-          const uint64_t down = bits == 0 ? word(w + whole) : word(w + whole) >> bits | word(w + whole + 1) << (64 - bits);
-          out[w] &= up & down;
-        }
-    }
-  auto narrowed = [](const BitVolume& in, int64_t steps, bool along_z) {
-    BitVolume out = in;
-    const int64_t length = along_z ? in.nz : in.ny;
-    for (int64_t z = 0; z < in.nz; ++z)
-      for (int64_t y = 0; y < in.ny; ++y)
-        for (int64_t s = -steps; s <= steps; ++s) {
-          const int64_t at = (along_z ? z : y) + s;
-          const uint64_t* other = at < 0 || at >= length ? nullptr : along_z ? in.row(at, y) : in.row(z, at);
-          for (int64_t w = 0; w < in.row_words; ++w) out.row(z, y)[w] &= other == nullptr ? 0 : other[w];
-        }
-    return out;
-  };
-  const BitVolume along_y = narrowed(along_x, span[1], false);
-  return mask.ndim == 3 ? narrowed(along_y, span[0], true) : along_y;
-}
-
 }  // namespace
 
 Vec3 Patterns::reach() const {
@@ -191,36 +161,24 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   return out;
 }
 
-BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
-                        double width, int threads) {
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads) {
+  BandBits bits = band_bits(mask, kind, patterns, width);
+  if (bits.open.count() == 0) return std::move(bits.sure);
+  const auto span = steps_within(mask, patterns, width);
+  if (kind == SurfaceKind::marching_cubes && NearCodes::can_hold(span, mask.ndim))
+    return search_open(std::move(bits), threads, [&]() -> Reaches {
+      return [codes = NearCodes(mask, patterns, span, width)](int64_t z, int64_t y, int64_t x) mutable {
+        return codes.reaches(z, y, x);
+      };
+    });
+  const CellSet surface = find_cells(mask, nullptr, kind, patterns, threads);
   const BrickTree tree(surface);
   LazyBlocks blocks;
-  return boundary_band(mask, kind, patterns, width, threads, [&]() -> Reaches {
-    return [width, search = Search(surface, tree, blocks, patterns, PatternPieces(surface, patterns))](
-               int64_t z, int64_t y, int64_t x) mutable { return search.reaches(z, y, x, width * width); };
+  return search_open(std::move(bits), threads, [&]() -> Reaches {
+    return on_lattice(kind, mask.ndim,
+                      [width, search = Search(surface, tree, blocks, patterns, PatternPieces(surface, patterns))](
+                          int64_t z, int64_t y, int64_t x) mutable { return search.reaches(z, y, x, width * width); });
   });
-}
-
-BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width, int threads,
-                        const std::function<Reaches()>& make_reaches) {
-  const Vec3 reach = lattice.reach();
-  std::array<int64_t, 3> span{};
-  for (size_t axis = 0; axis < 3; ++axis)
-    span[axis] = static_cast<int64_t>(std::min(width * reach[axis] * (1 + 1e-9), 1e6)) + 1;
-  const BitVolume deep = deep_inside(mask, span);
-  // marching-cubes cells are counted from the padded border, voxel faces from the first voxel
-  const int64_t shift = kind == SurfaceKind::marching_cubes ? 1 : 0, shift_z = mask.ndim == 3 ? shift : 0;
-  BitVolume band(mask.ndim, mask.nz, mask.ny, mask.nx);
-  parallel_for(mask.nz * mask.ny, threads, [&](int64_t row) {
-    const int64_t z = row / mask.ny, y = row % mask.ny;
-    const Reaches reaches = make_reaches();
-    for (int64_t w = 0; w < mask.row_words; ++w)
-      for (uint64_t left = mask.row(z, y)[w] & ~deep.row(z, y)[w]; left != 0; left &= left - 1) {
-        const int64_t x = 64 * w + lowest_bit(left);
-        if (reaches(z + shift_z, y + shift, x + shift)) band.set(z, y, x);
-      }
-  });
-  return band;
 }
 
 }  // namespace segauge

@@ -156,9 +156,8 @@ class PreparedPatterns;  // near.hpp
 // From every sample of `from` to the nearest target of `to`.
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads);
 
-// The voxels of the mask whose centre lies within `width` mm of the mask's own surface, whose cells are given.
-BitVolume boundary_band(const BitVolume& mask, const CellSet& surface, SurfaceKind kind, const Patterns& patterns,
-                        double width, int threads);
+// The voxels of the mask whose centre lies within `width` mm of the mask's own surface.
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& patterns, double width, int threads);
 // The same for any surface: `make_reaches` makes a search that tells whether a lattice position is within the width.
 using Reaches = std::function<bool(int64_t z, int64_t y, int64_t x)>;
 BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width, int threads,

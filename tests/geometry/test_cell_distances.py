@@ -139,6 +139,38 @@ def test_kernel_measures_as_the_reference(pair: tuple[BoolArray, BoolArray, tupl
 
 
 @pytest.mark.skipif(_kernel is None, reason="segauge was installed without its compiled kernel")
+@pytest.mark.parametrize("spacing", [(5.0, 4.0, 0.05), (0.05, 4.0, 5.0), (4.0, 0.05, 5.0), (1.0, 1.0, 1.0)])
+def test_near_and_far_cells_along_every_axis(spacing: tuple[float, ...]) -> None:
+    """Long rows of short steps, in which the nearest cell is many words away, and still nearer than the next row."""
+    pred, gt = np.zeros((2, 7, 9, 420), dtype=bool)
+    pred[2:5, 3:7, 100:103] = True
+    gt[3, 4, ::97] = True
+    gt[6, 8, 101] = True
+    masks = [
+        [module.pack(mask.view(np.uint8), [1], [0, 0, 0], list(mask.shape), 1) for mask in (pred, gt)]
+        for module in (_kernel, reference)
+    ]
+    ours = _kernel.cell_distances(*masks[0], list(spacing), cell_areas(spacing), 2)
+    theirs = reference.cell_distances(*masks[1], list(spacing), cell_areas(spacing), 2)
+    for found, expected in zip(ours[::2], theirs[::2], strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=0)
+
+
+@pytest.mark.skipif(_kernel is None, reason="segauge was installed without its compiled kernel")
+def test_percentiles_are_those_of_sorting() -> None:
+    """On a grid of distances a percentile often falls between two of them; there the order of adding up decides."""
+    rng = np.random.default_rng(8)
+    for count in (1, 2, 20, 1000):
+        distances, areas = rng.integers(0, 6, count) * 0.7, rng.choice([0.1, 0.2, 1.0], count)
+        cells = CellDistances(distances, areas, np.zeros(0), np.zeros(0))
+        for percentile in (5.0, 25.0, 50.0, 90.0, 95.0, 100.0):
+            order = np.lexsort((areas, distances))
+            reached = np.cumsum(areas[order]) / np.sum(areas)
+            place = min(int(np.searchsorted(reached, percentile / 100.0)), count - 1)
+            assert cells.hausdorff(percentile) == distances[order[place]]
+
+
+@pytest.mark.skipif(_kernel is None, reason="segauge was installed without its compiled kernel")
 def test_threads_change_no_bit() -> None:
     rng = np.random.default_rng(5)
     pred, gt = (pack_mask(rng.random((30, 40, 130)) < density) for density in (0.02, 0.001))

@@ -106,6 +106,28 @@ def find_boundary_band(
     return band
 
 
+def find_boundary_bands(
+    pred: PackedMask,
+    gt: PackedMask,
+    linear: Floats,
+    width_mm: float,
+    *,
+    surface: SurfaceKind = "marching-cubes",
+    threads: int | None = None,
+) -> tuple[PackedMask, PackedMask]:
+    """Return the boundary bands of two masks, at the same time where there is more than one thread."""
+    if surface == "subvoxel":  # whose surface takes much longer to find than the band, on all threads
+        first, second = (
+            find_boundary_band(mask, linear, width_mm, surface=surface, threads=threads) for mask in (pred, gt)
+        )
+        return first, second
+    width, prepared = width_mm + ROUNDING * smallest_edge(linear), _prepared(engine(), surface, linear)
+    bands: tuple[PackedMask, PackedMask] = engine().boundary_band_pair(
+        pred, gt, surface, prepared, width, thread_count(threads)
+    )
+    return bands
+
+
 #: By engine and surface: the last lattice, and what was prepared for it. No more than the last one, because the kernel
 #: keeps up to some 12 MB of known distances with each, for every thread, and hands this memory on to the next.
 _last_prepared: dict[tuple[str, str], tuple[bytes, Any]] = {}

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.geometry.distances import SurfaceDistances, find_boundary_band, measure_surface_distances
+from segauge.geometry.distances import SurfaceDistances, find_boundary_bands, measure_surface_distances
 from segauge.geometry.masks import Overlap, PackedMask, pack
 from segauge.geometry.patterns import SurfaceKind
 from segauge.metrics.centerline import CenterlineScores, measure_centerlines
 from segauge.metrics.conventions import Convention, ToolDistances
 from segauge.metrics.detection import DetectionScores, detect_lesions
-from segauge.metrics.lesions import FalseVolumes, LesionwiseScores, measure_false_volumes, score_lesionwise
+from segauge.metrics.lesions import FalseVolumes, LesionwiseMeans, mean_lesionwise, measure_false_volumes
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.noise import NoiseFloor, noise_floor
 from segauge.metrics.surface import HdMode
@@ -141,17 +141,19 @@ class StructureParts:
             return None
         return measure_false_volumes(self.pred_mask, self.gt_mask, self.voxel_volume_mm3)
 
-    def lesionwise(self, rules: str) -> LesionwiseScores | None:
-        """Return the lesion-wise scores by a challenge's rules; None where there is no lesion in either mask."""
+    def lesionwise(self, rules: str) -> LesionwiseMeans | None:
+        """Return the lesion-wise means by a challenge's rules; None where there is no lesion in either mask."""
         if self.status is Status.ABSENT:
             return None
         if rules not in self._lesionwise:
             spacing = tuple(float(edge) for edge in np.linalg.norm(self.linear, axis=0))
-            self._lesionwise[rules] = score_lesionwise(self.pred_mask, self.gt_mask, spacing, rules)
+            self._lesionwise[rules] = mean_lesionwise(
+                self.pred_mask, self.gt_mask, spacing, rules, self.options.threads
+            )
         return self._lesionwise[rules]
 
     @cached_property
-    def _lesionwise(self) -> dict[str, LesionwiseScores]:
+    def _lesionwise(self) -> dict[str, LesionwiseMeans]:
         return {}
 
     @cached_property
@@ -163,11 +165,14 @@ class StructureParts:
 
     def bands(self, width_mm: float) -> tuple[PackedMask, PackedMask]:
         """Return the voxels of each mask within a distance of the mask's own surface."""
-        pred, gt = (
-            find_boundary_band(mask, self.linear, width_mm, surface=self.options.surface, threads=self.options.threads)
-            for mask in (self.pred_mask, self.gt_mask)
+        return find_boundary_bands(
+            self.pred_mask,
+            self.gt_mask,
+            self.linear,
+            width_mm,
+            surface=self.options.surface,
+            threads=self.options.threads,
         )
-        return pred, gt
 
     def _packed(self, labels: LabelArray, values: tuple[int, ...]) -> PackedMask:
         start, stop = self._box

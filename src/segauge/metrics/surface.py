@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import EmptyMask, InvalidInput
-from segauge.geometry.distances import SurfaceDistances, find_boundary_band, measure_surface_distances
+from segauge.geometry.distances import SurfaceDistances, find_boundary_bands, measure_surface_distances
 from segauge.geometry.engine import engine
 from segauge.geometry.masks import PackedMask, count_common, cut_out
 from segauge.geometry.patterns import SurfaceKind, check_surface
@@ -169,8 +169,7 @@ def boundary_iou(
     masks = cut_out(pred_array, gt_array, threads=threads)
     if masks is None:
         return 1.0
-    bands = [find_boundary_band(mask, linear, width, surface=kind, threads=threads) for mask in (masks.pred, masks.gt)]
-    share = band_iou(bands[0], bands[1])
+    share = band_iou(*find_boundary_bands(masks.pred, masks.gt, linear, width, surface=kind, threads=threads))
     if share is not None:
         return share
     return float(count_common(masks.pred, masks.gt) == masks.pred_count == masks.gt_count)

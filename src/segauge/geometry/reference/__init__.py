@@ -19,12 +19,19 @@ from segauge.geometry.reference.masks import ReferenceMask, count_common, cut_ou
 from segauge.geometry.reference.skeleton import skeletonize, skeletonize_pair
 from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band, subvoxel_distances
 from segauge.geometry.reference.summaries import largest, totals, weight_within, weighted_quantile
-from segauge.geometry.reference.surfaces import boundary_band, prepare, read_shapes, surface_distances
+from segauge.geometry.reference.surfaces import (
+    boundary_band,
+    boundary_band_pair,
+    prepare,
+    read_shapes,
+    surface_distances,
+)
 
 __all__ = [
     "ReferenceComponents",
     "ReferenceMask",
     "boundary_band",
+    "boundary_band_pair",
     "cell_distances",
     "centroid_pairs",
     "component_labels",

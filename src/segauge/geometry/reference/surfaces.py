@@ -82,6 +82,14 @@ def boundary_band(
     return ReferenceMask(band)
 
 
+def boundary_band_pair(
+    a: ReferenceMask, b: ReferenceMask, surface: SurfaceKind, patterns: CellPatterns, width_mm: float, threads: int
+) -> tuple[ReferenceMask, ReferenceMask]:
+    """Return the bands of two masks."""
+    first, second = (boundary_band(mask, surface, patterns, width_mm, threads) for mask in (a, b))
+    return first, second
+
+
 def find_cells(mask: npt.NDArray[np.bool_], ignore: npt.NDArray[np.bool_] | None, surface: SurfaceKind) -> Cells:
     """Return the cells that the surface of a mask passes, brick by brick."""
     code = _codes(mask, surface)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from segauge.metrics.definitions.forms import DISTANCE, SHARE, Function, MetricFamily
 from segauge.metrics.detection import DetectionScores
-from segauge.metrics.lesions import LESIONWISE_PRESETS, FalseVolumes, LesionwiseScores
+from segauge.metrics.lesions import LESIONWISE_PRESETS, FalseVolumes, LesionwiseMeans
 from segauge.metrics.parts import StructureParts
 from segauge.scores import Direction, MetricInfo
 
@@ -85,7 +85,7 @@ def _lesionwise(
     bounds: tuple[float, float],
     definition: str,
     preset: str,
-    function: Callable[[LesionwiseScores], float],
+    function: Callable[[LesionwiseMeans], float],
 ) -> MetricInfo:
     def value(parts: StructureParts) -> float | None:
         scores = parts.lesionwise(preset) if parts.gt.ndim == 3 else None

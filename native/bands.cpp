@@ -1,0 +1,226 @@
+#include "bands.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "bit_places.hpp"
+#include "numbers.hpp"
+#include "parallel.hpp"
+
+namespace segauge {
+namespace {
+
+// Bounds hold for certain if they are this much wider, or narrower, than rounding in a distance can be.
+constexpr double kMargin = 1e-9;
+
+// The voxels of a mask around which all the places belong to it too.
+BitVolume all_around(const BitVolume& mask, const OccupiedRows& rows, const Places& places) {
+  BitVolume out = mask;
+  join_places<AllOf>(mask, rows, places, out);
+  return out;
+}
+
+void keep(BitVolume& bits, const BitVolume& others, bool where_set) {
+  for (size_t i = 0; i < bits.bits.size(); ++i) bits.bits[i] &= where_set ? others.bits[i] : ~others.bits[i];
+}
+
+// The voxels whose neighbour one step along an axis is not in the mask.
+BitVolume open_towards(const BitVolume& mask, const OccupiedRows& rows, size_t axis, int64_t direction) {
+  Places::Row step{0, 0, 0, 0};
+  if (axis == 0) step.z = direction;
+  if (axis == 1) step.y = direction;
+  if (axis == 2) step.low = step.high = direction;
+  BitVolume neighbours(mask.ndim, mask.nz, mask.ny, mask.nx), out = mask;
+  join_places<AnyOf>(mask, rows, {{step}}, neighbours);
+  keep(out, neighbours, false);
+  return out;
+}
+
+// Squared length in mm of a way of so many steps along the axes.
+double squared_length(const Patterns& lattice, const Vec3& steps) {
+  Vec3 sum{};
+  for (size_t axis = 0; axis < 3; ++axis)
+    for (size_t i = 0; i < 3; ++i) sum[i] += lattice.step[axis][i] * steps[axis];
+  return dot(sum, sum);
+}
+
+double beyond(int64_t steps, double shortened) { return std::max(0.0, static_cast<double>(std::abs(steps)) - shortened); }
+
+// The places of which a part, within `half` steps along each axis, lies within the width; for axes at right angles.
+Places places_within(const Steps& span, const Patterns& lattice, double half, double width) {
+  return places_where(span, [&](int64_t z, int64_t y, int64_t x) {
+    return squared_length(lattice, {beyond(z, half), beyond(y, half), beyond(x, half)}) <= width * width;
+  });
+}
+
+// All corners of the cells of which a part lies within the width.
+Places corners_of_near_cells(const Steps& span, const Patterns& lattice, double width) {
+  if (!lattice.is_orthogonal) return places_where(span, [](int64_t, int64_t, int64_t) { return true; });
+  return places_within(span, lattice, 1.0, width * (1 + kMargin));
+}
+
+// A cell of marching cubes, seen from a voxel at one of the corners of its octant: `near` is the corner nearest to it.
+class OctantCell {
+ public:
+  OctantCell(const Steps& near, const Patterns& lattice, int ndim) {
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const double edge = lattice.step[axis][axis];
+      low_[axis] = edge * static_cast<double>(near[axis]);
+      high_[axis] = ndim == 2 && axis == 0 ? low_[axis] : low_[axis] + edge;
+    }
+  }
+
+  // Whether the surface in the cell is further away than the width, if all voxels within a radius are in the mask. It
+  // lies between the midpoints of edges with an end in the background, and so beyond any plane that they all lie beyond.
+  bool is_clear(double squared_radius, double width) const {
+    if (dot(high_, high_) <= squared_radius || dot(low_, low_) > width * width) return true;
+    std::array<Vec3, 12> midpoints;
+    const size_t count = find_midpoints(squared_radius, midpoints);
+    Vec3 middle{}, mean{};
+    for (size_t axis = 0; axis < 3; ++axis) {
+      middle[axis] = (low_[axis] + high_[axis]) / 2;
+      for (size_t i = 0; i < count; ++i) mean[axis] += midpoints[i][axis];
+    }
+    for (const Vec3& towards : {middle, mean}) {
+      double least = kInfinity;
+      for (size_t i = 0; i < count; ++i) least = std::min(least, dot(midpoints[i], towards));
+      if (least > width * std::sqrt(dot(towards, towards))) return true;
+    }
+    return false;
+  }
+
+ private:
+  size_t find_midpoints(double squared_radius, std::array<Vec3, 12>& out) const {
+    size_t count = 0;
+    for (size_t axis = 0; axis < 3; ++axis) {
+      if (low_[axis] == high_[axis]) continue;
+      const size_t one = (axis + 1) % 3, two = (axis + 2) % 3;
+      for (int corner = 0; corner < 4; ++corner) {
+        if ((corner & 1 && low_[one] == high_[one]) || (corner & 2 && low_[two] == high_[two])) continue;
+        Vec3 far_end;
+        far_end[axis] = high_[axis];
+        far_end[one] = corner & 1 ? high_[one] : low_[one];
+        far_end[two] = corner & 2 ? high_[two] : low_[two];
+        if (dot(far_end, far_end) <= squared_radius) continue;
+        far_end[axis] = (low_[axis] + high_[axis]) / 2;
+        out[count++] = far_end;
+      }
+    }
+    return count;
+  }
+
+  Vec3 low_, high_;
+};
+
+// The places nearest to a voxel that must all be in the mask so that no surface of marching cubes comes within the width.
+Places places_that_clear(const Steps& span, const Patterns& lattice, int ndim, double width) {
+  if (!lattice.is_orthogonal) return corners_of_near_cells(span, lattice, width);
+  std::vector<double> radii;  // squared
+  std::vector<OctantCell> cells;
+  for (int64_t z = 0; z <= span[0]; ++z)
+    for (int64_t y = 0; y <= span[1]; ++y)
+      for (int64_t x = 0; x <= span[2]; ++x) {
+        const Vec3 place{static_cast<double>(z), static_cast<double>(y), static_cast<double>(x)};
+        radii.push_back(squared_length(lattice, place));
+        cells.emplace_back(Steps{z, y, x}, lattice, ndim);
+      }
+  std::sort(radii.begin(), radii.end());
+  const double beyond_rounding = width * (1 + kMargin);
+  const auto least = std::partition_point(radii.begin(), radii.end(), [&](double radius) {
+    return std::any_of(cells.begin(), cells.end(), [&](const OctantCell& cell) { return !cell.is_clear(radius, beyond_rounding); });
+  });
+  if (least == radii.end()) return corners_of_near_cells(span, lattice, width);
+  return places_where(span, [&](int64_t z, int64_t y, int64_t x) {
+    return squared_length(lattice, {beyond(z, 0), beyond(y, 0), beyond(x, 0)}) <= *least;
+  });
+}
+
+// The voxels within the width of the middle of an edge between the two classes, where the surface passes.
+BitVolume near_midpoints(const BitVolume& mask, const OccupiedRows& rows, const Steps& span, const Patterns& lattice,
+                         double width) {
+  BitVolume out(mask.ndim, mask.nz, mask.ny, mask.nx);
+  const double allowed = width * width * (1 - kMargin);
+  for (size_t axis = mask.ndim == 3 ? 0 : 1; axis < 3; ++axis)
+    for (const int64_t direction : {-1, 1}) {
+      const Places places = places_where(span, [&](int64_t z, int64_t y, int64_t x) {
+        Vec3 steps{static_cast<double>(z), static_cast<double>(y), static_cast<double>(x)};
+        steps[axis] += 0.5 * static_cast<double>(direction);
+        return squared_length(lattice, steps) <= allowed;
+      });
+      if (!places.rows.empty()) join_places<AnyOf>(open_towards(mask, rows, axis, direction), rows, places, out);
+    }
+  keep(out, mask, true);
+  return out;
+}
+
+BandBits split(const BitVolume& mask, BitVolume sure, const BitVolume& clear) {
+  BandBits out{std::move(sure), mask};
+  keep(out.open, out.sure, false);
+  keep(out.open, clear, false);
+  return out;
+}
+
+}  // namespace
+
+std::array<int64_t, 3> steps_within(const BitVolume& mask, const Patterns& lattice, double width) {
+  const Vec3 reach = lattice.reach();
+  const std::array<int64_t, 3> extent{mask.nz, mask.ny, mask.nx};
+  Steps span{};
+  for (size_t axis = mask.ndim == 3 ? 0 : 1; axis < 3; ++axis) {
+    const double steps = width * reach[axis] * (1 + kMargin) + 1;
+    span[axis] = static_cast<int64_t>(std::min(steps, static_cast<double>(extent[axis])));
+  }
+  return span;
+}
+
+BandBits band_bits(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width) {
+  const Steps span = steps_within(mask, lattice, width);
+  const OccupiedRows rows(mask);
+  if (kind == SurfaceKind::voxel && lattice.is_orthogonal) {
+    // the nearest point of the nearest voxel outside is one of the surface
+    BitVolume sure = mask;
+    keep(sure, all_around(mask, rows, places_within(span, lattice, 0.5, width * (1 - kMargin))), false);
+    return split(mask, std::move(sure), all_around(mask, rows, places_within(span, lattice, 0.5, width * (1 + kMargin))));
+  }
+  const Places places = kind == SurfaceKind::voxel ? corners_of_near_cells(span, lattice, width)
+                                                   : places_that_clear(span, lattice, mask.ndim, width);
+  return split(mask, near_midpoints(mask, rows, span, lattice, width), all_around(mask, rows, places));
+}
+
+BandBits band_bits_of_cells(const BitVolume& mask, const Patterns& lattice, double width) {
+  const Places places = corners_of_near_cells(steps_within(mask, lattice, width), lattice, width);
+  return split(mask, BitVolume(mask.ndim, mask.nz, mask.ny, mask.nx), all_around(mask, OccupiedRows(mask), places));
+}
+
+Reaches on_lattice(SurfaceKind kind, int ndim, Reaches search) {
+  const int64_t shift = kind == SurfaceKind::marching_cubes ? 1 : 0, shift_z = ndim == 3 ? shift : 0;
+  return [shift, shift_z, search = std::move(search)](int64_t z, int64_t y, int64_t x) {
+    return search(z + shift_z, y + shift, x + shift);
+  };
+}
+
+BitVolume search_open(BandBits bits, int threads, const std::function<Reaches()>& make_reaches) {
+  BitVolume& band = bits.sure;
+  const BitVolume& open = bits.open;
+  std::vector<Reaches> searches(static_cast<size_t>(worker_count(open.nz, threads)));
+  parallel_for(open.nz, threads, [&](int64_t z, int worker) {
+    Reaches& reaches = searches[static_cast<size_t>(worker)];
+    for (int64_t y = 0; y < open.ny; ++y)
+      for (int64_t w = 0; w < open.row_words; ++w)
+        for (uint64_t left = open.row(z, y)[w]; left != 0; left &= left - 1) {
+          if (!reaches) reaches = make_reaches();
+          const int64_t x = 64 * w + lowest_bit(left);
+          if (reaches(z, y, x)) band.set(z, y, x);
+        }
+  });
+  return std::move(bits.sure);
+}
+
+BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width, int threads,
+                        const std::function<Reaches()>& make_reaches) {
+  return search_open(band_bits_of_cells(mask, lattice, width), threads,
+                     [&] { return on_lattice(kind, mask.ndim, make_reaches()); });
+}
+
+}  // namespace segauge
