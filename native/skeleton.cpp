@@ -272,8 +272,10 @@ BitVolume skeletonize(const BitVolume& mask) {
 }
 
 std::pair<BitVolume, BitVolume> skeletonize_pair(const BitVolume& a, const BitVolume& b, int threads) {
+  // Thinning takes up to 12 bytes a voxel of the mask: large masks take turns.
+  constexpr int64_t kMostAtOnce = int64_t{1} << 25;
   std::pair<BitVolume, BitVolume> out;
-  parallel_for(2, threads, [&](int64_t i) { (i == 0 ? out.first : out.second) = skeletonize(i == 0 ? a : b); });
+  parallel_for(2, a.count() + b.count() <= kMostAtOnce ? threads : 1, [&](int64_t i) { (i == 0 ? out.first : out.second) = skeletonize(i == 0 ? a : b); });
   return out;
 }
 

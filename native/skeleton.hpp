@@ -12,7 +12,7 @@ namespace segauge {
 // defines it step by step. What lies outside the image counts as background.
 BitVolume skeletonize(const BitVolume& mask);
 
-// Those of two masks; each is one thread's work.
+// Those of two masks, each on a thread of its own unless they are very large.
 std::pair<BitVolume, BitVolume> skeletonize_pair(const BitVolume& a, const BitVolume& b, int threads);
 
 }  // namespace segauge

@@ -240,7 +240,8 @@ def _as_label_maps(
     edges = 1.0 if spacing is None else spacing
     gt_array, pred_array = as_label_array(gt, "gt"), as_label_array(pred, "pred")
     check_same_shape(pred_array, gt_array)
-    return LabelMap.from_array(gt_array, edges, source="gt"), LabelMap.from_array(pred_array, edges, source="pred")
+    gt_map = LabelMap.from_array(gt_array, edges, source="gt")
+    return gt_map, LabelMap((pred_array,), gt_map.grid, source="pred")
 
 
 def _labelings(

@@ -62,12 +62,12 @@ class StructureParts:
     overlap: Overlap
     options: Options
 
-    @property
+    @cached_property
     def status(self) -> Status:
         """Whether the structure is in both masks, in one, or in none."""
         return Status.of(in_pred=self.overlap.pred_count > 0, in_gt=self.overlap.gt_count > 0)
 
-    @property
+    @cached_property
     def voxel_volume_mm3(self) -> float:
         """Volume of a voxel in mm³ (area in mm² in 2-D)."""
         return float(abs(np.linalg.det(self.linear)))
