@@ -217,9 +217,9 @@ void for_sums_around(const std::vector<uint64_t>& mask, const PaddedLayout& layo
 // Ascending, by the bits above `from` alone. What is of one depth has sums that lie near each other: a pass or two over
 // what they differ by is quicker than comparing.
 void sort_by_upper_bits(uint64_t* first, uint64_t* last, int from, std::vector<uint64_t>& spare) {
-  constexpr int kDigit = 8;
+  constexpr int kDigit = 6;
   const auto n = static_cast<size_t>(last - first);
-  if (n < 64) {
+  if (n < 32) {
     std::sort(first, last);
     return;
   }
