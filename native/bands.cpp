@@ -54,10 +54,28 @@ Places places_within(const Steps& span, const Patterns& lattice, double half, do
   });
 }
 
-// All corners of the cells of which a part lies within the width.
-Places corners_of_near_cells(const Steps& span, const Patterns& lattice, double width) {
-  if (!lattice.is_orthogonal) return places_where(span, [](int64_t, int64_t, int64_t) { return true; });
-  return places_within(span, lattice, 1.0, width * (1 + kMargin));
+int64_t rows_within(const Steps& span) { return (2 * span[0] + 1) * (2 * span[1] + 1); }
+
+// Where so many rows lie within the width, looking at all of them takes longer than a search for the voxels in question.
+bool is_wide(const Steps& span) { return rows_within(span) > 1200; }
+
+// The voxels around which everything within `span` steps along each axis is in the mask: one axis after the other.
+BitVolume all_in_box(const BitVolume& mask, const OccupiedRows& rows, const Steps& span) {
+  BitVolume out = all_around(mask, rows, {{{0, 0, -span[2], span[2]}}});
+  for (const size_t axis : {size_t{1}, size_t{0}}) {
+    Places places;
+    for (int64_t step = -span[axis]; step <= span[axis]; ++step)
+      places.rows.push_back({axis == 0 ? step : 0, axis == 1 ? step : 0, 0, 0});
+    out = all_around(out, rows, places);
+  }
+  return out;
+}
+
+// The voxels that are clear of all cells of which a part lies within the width: their corners are in the mask.
+BitVolume clear_of_cells(const BitVolume& mask, const OccupiedRows& rows, const Steps& span, const Patterns& lattice,
+                         double width) {
+  if (!lattice.is_orthogonal || is_wide(span)) return all_in_box(mask, rows, span);
+  return all_around(mask, rows, places_within(span, lattice, 1.0, width * (1 + kMargin)));
 }
 
 // A cell of marching cubes, seen from a voxel at one of the corners of its octant: `near` is the corner nearest to it.
@@ -113,9 +131,9 @@ class OctantCell {
   Vec3 low_, high_;
 };
 
-// The places nearest to a voxel that must all be in the mask so that no surface of marching cubes comes within the width.
+// The places nearest to a voxel that must all be in the mask so that no surface of marching cubes comes within the width;
+// for axes at right angles.
 Places places_that_clear(const Steps& span, const Patterns& lattice, int ndim, double width) {
-  if (!lattice.is_orthogonal) return corners_of_near_cells(span, lattice, width);
   std::vector<double> radii;  // squared
   std::vector<OctantCell> cells;
   for (int64_t z = 0; z <= span[0]; ++z)
@@ -130,10 +148,30 @@ Places places_that_clear(const Steps& span, const Patterns& lattice, int ndim, d
   const auto least = std::partition_point(radii.begin(), radii.end(), [&](double radius) {
     return std::any_of(cells.begin(), cells.end(), [&](const OctantCell& cell) { return !cell.is_clear(radius, beyond_rounding); });
   });
-  if (least == radii.end()) return corners_of_near_cells(span, lattice, width);
+  if (least == radii.end()) return places_within(span, lattice, 1.0, beyond_rounding);  // wider than the mask
   return places_where(span, [&](int64_t z, int64_t y, int64_t x) {
     return squared_length(lattice, {beyond(z, 0), beyond(y, 0), beyond(x, 0)}) <= *least;
   });
+}
+
+// The voxels within the width of a voxel with a neighbour in the background, less the way to the middle between those two.
+BitVolume near_outermost(const BitVolume& mask, const OccupiedRows& rows, const Steps& span, const Patterns& lattice,
+                         double width) {
+  Places beside{{{0, -1, 0, 0}, {0, 1, 0, 0}, {0, 0, -1, 1}}};
+  if (mask.ndim == 3) beside.rows.insert(beside.rows.end(), {{-1, 0, 0, 0}, {1, 0, 0, 0}});
+  double longest = 0;
+  for (size_t axis = mask.ndim == 3 ? 0 : 1; axis < 3; ++axis)
+    longest = std::max(longest, std::sqrt(dot(lattice.step[axis], lattice.step[axis])));
+  const double allowed = width * (1 - kMargin) - longest / 2;
+  BitVolume outermost = mask, out(mask.ndim, mask.nz, mask.ny, mask.nx);
+  if (allowed < 0) return out;
+  keep(outermost, all_around(mask, rows, beside), false);
+  const Places places = places_where(span, [&](int64_t z, int64_t y, int64_t x) {
+    return squared_length(lattice, {static_cast<double>(z), static_cast<double>(y), static_cast<double>(x)}) <= allowed * allowed;
+  });
+  join_places<AnyOf>(outermost, rows, places, out);
+  keep(out, mask, true);
+  return out;
 }
 
 // The voxels within the width of the middle of an edge between the two classes, where the surface passes.
@@ -176,6 +214,7 @@ std::array<int64_t, 3> steps_within(const BitVolume& mask, const Patterns& latti
 
 BandBits band_bits(const BitVolume& mask, SurfaceKind kind, const Patterns& lattice, double width) {
   const Steps span = steps_within(mask, lattice, width);
+  if (is_wide(span)) return band_bits_of_cells(mask, lattice, width);
   const OccupiedRows rows(mask);
   if (kind == SurfaceKind::voxel && lattice.is_orthogonal) {
     // the nearest point of the nearest voxel outside is one of the surface
@@ -183,14 +222,15 @@ BandBits band_bits(const BitVolume& mask, SurfaceKind kind, const Patterns& latt
     keep(sure, all_around(mask, rows, places_within(span, lattice, 0.5, width * (1 - kMargin))), false);
     return split(mask, std::move(sure), all_around(mask, rows, places_within(span, lattice, 0.5, width * (1 + kMargin))));
   }
-  const Places places = kind == SurfaceKind::voxel ? corners_of_near_cells(span, lattice, width)
-                                                   : places_that_clear(span, lattice, mask.ndim, width);
-  return split(mask, near_midpoints(mask, rows, span, lattice, width), all_around(mask, rows, places));
+  const bool is_narrow = rows_within(span) <= 100;  // else six times as many places take longer than a search
+  BitVolume sure = (is_narrow ? near_midpoints : near_outermost)(mask, rows, span, lattice, width);
+  if (!lattice.is_orthogonal) return split(mask, std::move(sure), clear_of_cells(mask, rows, span, lattice, width));
+  return split(mask, std::move(sure), all_around(mask, rows, places_that_clear(span, lattice, mask.ndim, width)));
 }
 
 BandBits band_bits_of_cells(const BitVolume& mask, const Patterns& lattice, double width) {
-  const Places places = corners_of_near_cells(steps_within(mask, lattice, width), lattice, width);
-  return split(mask, BitVolume(mask.ndim, mask.nz, mask.ny, mask.nx), all_around(mask, OccupiedRows(mask), places));
+  const BitVolume clear = clear_of_cells(mask, OccupiedRows(mask), steps_within(mask, lattice, width), lattice, width);
+  return split(mask, BitVolume(mask.ndim, mask.nz, mask.ny, mask.nx), clear);
 }
 
 Reaches on_lattice(SurfaceKind kind, int ndim, Reaches search) {
@@ -203,16 +243,17 @@ Reaches on_lattice(SurfaceKind kind, int ndim, Reaches search) {
 BitVolume search_open(BandBits bits, int threads, const std::function<Reaches()>& make_reaches) {
   BitVolume& band = bits.sure;
   const BitVolume& open = bits.open;
-  std::vector<Reaches> searches(static_cast<size_t>(worker_count(open.nz, threads)));
-  parallel_for(open.nz, threads, [&](int64_t z, int worker) {
+  const int64_t rows = open.nz * open.ny;
+  std::vector<Reaches> searches(static_cast<size_t>(worker_count(rows, threads)));
+  parallel_for(rows, threads, [&](int64_t row, int worker) {
     Reaches& reaches = searches[static_cast<size_t>(worker)];
-    for (int64_t y = 0; y < open.ny; ++y)
-      for (int64_t w = 0; w < open.row_words; ++w)
-        for (uint64_t left = open.row(z, y)[w]; left != 0; left &= left - 1) {
-          if (!reaches) reaches = make_reaches();
-          const int64_t x = 64 * w + lowest_bit(left);
-          if (reaches(z, y, x)) band.set(z, y, x);
-        }
+    const int64_t z = row / open.ny, y = row % open.ny;
+    for (int64_t w = 0; w < open.row_words; ++w)
+      for (uint64_t left = open.row(z, y)[w]; left != 0; left &= left - 1) {
+        if (!reaches) reaches = make_reaches();
+        const int64_t x = 64 * w + lowest_bit(left);
+        if (reaches(z, y, x)) band.set(z, y, x);
+      }
   });
   return std::move(bits.sure);
 }

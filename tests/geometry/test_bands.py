@@ -17,6 +17,7 @@ LATTICES = {
     "cubes": np.diag([1.0, 1.0, 1.0]),
     "thick slices": np.diag([5.0, 0.7, 0.7]),
     "thin slices": np.diag([0.5, 0.67, 0.84]),
+    "very thick slices": np.diag([30.0, 0.1, 0.6]),
     "sheared": np.array([[1.2, 0.3, -0.2], [0.0, 0.9, 0.4], [0.0, 0.0, 0.8]]),
 }
 
@@ -35,6 +36,7 @@ MASKS = {
     "one voxel": box((1, 1, 1), (0, 1), (0, 1), (0, 1)),
     "a slice": np.ones((1, 9, 70), dtype=np.bool_),
     "a row": np.ones((1, 1, 131), dtype=np.bool_),
+    "a thin block": np.ones((2, 60, 14), dtype=np.bool_),
     "a full box": np.ones((6, 7, 66), dtype=np.bool_),
     "a box at the border": box((9, 10, 68), (0, 7), (2, 10), (60, 68)),
     "a ball over two words": Ball((6.2, 6.4, 64.1), 5.8).rasterize(Grid.from_spacing((13, 13, 71))).array,
