@@ -137,7 +137,7 @@ class Thinning {
         const uint64_t sum = order.sum(at);
         for (; at < order.begin[square + 1] && order.sum(at) == sum; ++at) {
           live_.set(order.address(at));
-          pool_.push_back(order.address(at));
+          consider(order.address(at));
         }
         thin();
       }
@@ -166,8 +166,9 @@ class Thinning {
   // Removes all that can be removed of what has been reached. At the end nothing of that is removable any more, so
   // the next depth starts with its own voxels only.
   void thin() {
-    while (take_removable_of_pool()) {
+    for (; !waiting_.empty(); take_from_pool()) {
       bool any = remove_together(waiting_), changed = any;
+      if (going_.size() == waiting_.size()) continue;
       for (const int64_t direction : directions_) {
         if (changed) keep_removable(waiting_);
         if (waiting_.empty()) break;
@@ -188,26 +189,32 @@ class Thinning {
     pool_.push_back(voxel);
   }
 
-  // Those of the pool that are removable begin to wait. False if there are none.
-  bool take_removable_of_pool() {
+  void take_from_pool() {
     waiting_.clear();
     for (const int64_t at : pool_) {
       pooled_.clear(at);
-      waiting_.push_back({at, 0});
+      consider(at);
     }
     pool_.clear();
-    keep_removable(waiting_);
-    return !waiting_.empty();
   }
 
-  // A voxel is removable if it is simple and not the end of a curve. One that is not becomes so only by a change
+  // Lets a voxel wait if it is removable: simple and not the end of a curve. One that is not becomes so only by a change
   // around it, which brings it back into the pool.
+  void consider(int64_t at) {
+    const uint32_t around = left_.around(at);
+    if (is_removable(around)) waiting_.push_back({at, around});
+  }
+
+  static bool is_removable(uint32_t around) {
+    return (around & kCenter) != 0 && !is_single(around & ~kCenter) && is_simple(around);
+  }
+
   void keep_removable(std::vector<Voxel>& voxels) const {
     size_t kept = 0;
     for (const Voxel& voxel : voxels) {
       if (!left_.get(voxel.at)) continue;
       const uint32_t around = left_.around(voxel.at);
-      if (!is_single(around & ~kCenter) && is_simple(around)) voxels[kept++] = {voxel.at, around};
+      if (is_removable(around)) voxels[kept++] = {voxel.at, around};
     }
     voxels.resize(kept);
   }

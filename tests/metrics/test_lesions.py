@@ -9,14 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import ndimage
 
+import segauge
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.geometry.components import pack_mask
+from segauge.metrics import lesions
 from segauge.metrics.lesions import (
     LESIONWISE_PRESETS,
     FalseVolumes,
     LesionwiseRules,
     false_volumes,
     lesionwise_scores,
+    mean_lesionwise,
     measure_false_volumes,
     score_lesionwise,
 )
@@ -230,3 +233,40 @@ def test_arrays_without_voxels() -> None:
     nothing = np.zeros((0, 3, 4), dtype=bool)
     assert lesionwise_scores(nothing, nothing, 1.0).dice == 1.0
     assert false_volumes(nothing, nothing, 1.0) == FalseVolumes(0.0, 0.0, 0, 0)
+
+
+# What measure() asks for.
+
+
+@pytest.mark.parametrize("rules", LESIONWISE_PRESETS)
+@pytest.mark.parametrize("parts", [(CUBE,), (CUBE, FAR_CUBE), (FAR_CUBE, DOT), (DOT,), ()])
+def test_means_are_those_of_the_whole_scores(parts: tuple[tuple[slice, slice, slice], ...], rules: str) -> None:
+    pred, gt = pack_mask(np.roll(volume(*parts), 2, axis=2)), pack_mask(volume(CUBE, FAR_CUBE, DOT))
+    for a, b in ((pred, gt), (gt, pred)):
+        scores, means = score_lesionwise(a, b, (1.0, 0.7, 2.0), rules), mean_lesionwise(a, b, (1.0, 0.7, 2.0), rules)
+        assert (means.dice, means.hd95_mm) == (scores.dice, scores.hd95_mm)
+
+
+def test_the_region_is_measured_as_its_only_lesion_or_as_a_whole() -> None:
+    """Where one lesion with all components is the region, its distance is taken; else the region has its own."""
+    alone = lesionwise_scores(np.roll(volume(CUBE), 2, axis=2), volume(CUBE), (1.0, 0.7, 2.0))
+    assert alone.region.hd95_mm == alone.lesions[0].hd95_mm == 4.0
+    several = lesionwise_scores(volume(CUBE, FAR_CUBE), volume(CUBE), (1.0, 0.7, 2.0))
+    assert several.lesions[0].hd95_mm == 0.0
+    assert several.region.hd95_mm > 50.0  # the invented cube is 29 voxels of 2 mm away
+    other = lesionwise_scores(volume(CUBE), volume(CUBE, FAR_CUBE), (1.0, 0.7, 2.0))
+    assert other.region.hd95_mm > 50.0
+
+
+def test_lesionwise_distances_keep_to_the_threads_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    measured = lesions.cell_distances
+
+    def noted(*arguments: object) -> object:
+        asked.append(arguments[-1])
+        return measured(*arguments)
+
+    monkeypatch.setattr(lesions, "cell_distances", noted)
+    label_map = volume(CUBE).astype(np.uint8)
+    segauge.measure(label_map, label_map, [1], ["lesionwise_hd95@brats-2023-gli"], threads=1)
+    assert asked == [1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -74,12 +75,12 @@ class PairTable:
     sums: npt.NDArray[np.int64]
     boxes: npt.NDArray[np.int64]
 
-    @property
+    @cached_property
     def pred_labels(self) -> tuple[int, ...]:
         """Labels of the prediction, without background."""
         return tuple(int(label) for label in np.unique(self.labels[:, 0]) if label)
 
-    @property
+    @cached_property
     def gt_labels(self) -> tuple[int, ...]:
         """Labels of the ground truth, without background."""
         return tuple(int(label) for label in np.unique(self.labels[:, 1]) if label)
