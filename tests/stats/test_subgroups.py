@@ -273,3 +273,23 @@ def test_two_groups_of_found_or_not_are_compared_exactly():
     assert 0 < gap.ci_low < 0.8 < gap.ci_high < 1
     clustered = estimate_groups(values, labels, bounds=(0, 1), n_resamples=500, cluster=[i // 2 for i in range(20)])
     assert clustered.gaps[0].p_value != gap.p_value
+
+
+def test_a_model_of_found_or_not_is_compared_exactly_beside_any_other():
+    binary, other = np.repeat([1.0, 0.0, 1.0, 0.0], [14, 6, 19, 1]), RNG.beta(6, 2, 40)
+    labels, options = ["a"] * 20 + ["b"] * 20, {"bounds": (0, 1), "n_resamples": 500}
+    both = estimate_group_columns(np.column_stack([other, binary]), labels, names=("other", "binary"), **options)
+    alone = {
+        "binary": estimate_groups(binary, labels, name="binary", **options),
+        "other": estimate_groups(other, labels, name="other", **options),
+    }
+    assert {name: both[name].gaps for name in alone} == {name: found.gaps for name, found in alone.items()}
+
+
+def test_the_limits_of_an_exact_gap_do_not_deny_the_test():
+    """Newcombe's limits of 4 and 0 of 10 are 0.04 to 0.69; Fisher's test does not tell the two apart (p = 0.087)."""
+    values = np.repeat([1.0, 0.0], [4, 16])
+    gap = estimate_groups(values, ["a"] * 10 + ["b"] * 10, bounds=(0, 1), n_resamples=100).gaps[0]
+    assert gap.p_value == pytest.approx(0.0867, abs=1e-4)
+    assert gap.ci_low == 0.0
+    assert gap.ci_high == pytest.approx(0.687, abs=1e-3)

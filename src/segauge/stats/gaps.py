@@ -44,10 +44,23 @@ def group_gaps(
     """
     if len(masks) < 2:
         return [()] * data.shape[1]
+    exact: list[Gap | None] = [None] * data.shape[1]
     if cluster is None and len(masks) == 2 and _are_apart(masks, None):
-        exact = [_gap_of_shares(data[:, j], masks, level) for j in range(data.shape[1])]
-        if all(gap is not None for gap in exact):
-            return [(gap,) for gap in exact if gap is not None]
+        exact = [_gap_of_shares(column, masks, level) for column in data.T]
+    rest = [j for j, gap in enumerate(exact) if gap is None]
+    resampled = iter(_resampled_gaps(data[:, rest], masks, cluster, level, n_resamples, seed) if rest else ())
+    return [next(resampled) if gap is None else (gap,) for gap in exact]
+
+
+def _resampled_gaps(
+    data: Floats,
+    masks: Mapping[str, Flags],
+    cluster: Sequence[object] | None,
+    level: float,
+    n_resamples: int,
+    seed: int,
+) -> list[tuple[Gap, ...]]:
+    """Return the gaps of every column by the regularised max-t."""
     names = list(masks)
     means, errors, shift, error = _resampled_groups(data, masks, cluster, n_resamples, seed)
     first, second = np.triu_indices(len(names), 1)
@@ -82,7 +95,10 @@ def _gap_of_shares(column: Floats, masks: Mapping[str, Flags], level: float) -> 
     hits = int((first == known[1]).sum()), int((second == known[1]).sum())
     sizes = first.size, second.size
     low, high = share_gap_limits(hits, sizes, level)
-    return Gap(a, b, float(first.mean() - second.mean()), step * low, step * high, fisher_exact(hits, sizes))
+    p_value = fisher_exact(hits, sizes)
+    if p_value >= 1.0 - level:  # these limits are no inversion of the test: they must not say more than it does
+        low, high = min(low, 0.0), max(high, 0.0)
+    return Gap(a, b, float(first.mean() - second.mean()), step * low, step * high, p_value)
 
 
 def _resampled_groups(
