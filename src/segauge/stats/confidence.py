@@ -8,13 +8,15 @@ just on its edge, that probability is uniform between 0 and 1 over repeated test
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.stats.pairs import PairFacts
 from segauge.stats.resampling import Floats, Sample, require_resamples, stream
+from segauge.stats.scales import Scale
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,3 +76,37 @@ def confidence_distribution(
     # A resample without any spread (one case drawn throughout) says nothing about t; its shift is 0 or tells the sign.
     t = np.divide(shift, error, out=np.zeros_like(shift), where=(error > 0) & np.isfinite(error))
     return ConfidenceDistribution(sample.means, sample.means - t * sample.standard_errors, sample.units)
+
+
+def confidence_of_differences(
+    differences: Floats,
+    *,
+    cluster: Sequence[str] | None = None,
+    n_resamples: int = 10_000,
+    seed: int = 0,
+) -> ConfidenceDistribution:
+    """Return the confidence distribution of the mean of every column of (cases, pairs) paired differences.
+
+    Where a case only says who is ahead, the studentised bootstrap breaks down: a resample without the few cases on one
+    side has no spread. Such a column takes the draws that go with the sign test, in the order of those of the
+    bootstrap, so that the columns stay drawn together.
+    """
+    found = confidence_distribution(differences, cluster=cluster, n_resamples=n_resamples, seed=seed)
+    labels = None if cluster is None else np.unique(cluster, return_inverse=True)[1]
+    facts = PairFacts.of(differences, labels, Scale())
+    draws = found.draws.copy()
+    for k in np.flatnonzero(facts.is_sign_only):
+        rng = stream(seed, "confidence", "signs", str(k))
+        decided = facts.positive[k] + facts.negative[k]
+        ahead = 2.0 * _share_draws(facts.positive[k], decided, n_resamples, rng) - 1.0
+        exact = facts.step[k] * ahead * _share_draws(decided, facts.n[k], n_resamples, rng)
+        draws[np.argsort(draws[:, k], kind="stable"), k] = np.sort(exact)
+    return replace(found, draws=draws)
+
+
+def _share_draws(count: float, total: float, size: int, rng: np.random.Generator) -> Floats:
+    """Draw a share: from the two Beta distributions that its exact limits are quantiles of, half from each (mid-p)."""
+    is_upper = rng.integers(0, 2, size)
+    hits, others = count + is_upper, total - count + 1.0 - is_upper
+    drawn = rng.beta(np.maximum(hits, 1.0), np.maximum(others, 1.0))
+    return np.where(hits == 0, 0.0, np.where(others == 0, 1.0, drawn))

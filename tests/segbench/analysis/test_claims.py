@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import Scale, ScoreMatrix, score_matrix
+from segauge.stats import Scale, ScoreMatrix, compare, score_matrix
 from segbench.analysis import (
     Claim,
     Published,
@@ -246,3 +246,15 @@ def test_a_claim_counts_false_findings():
     # Two that find nothing say nothing about each other there.
     everybody = assess_claim(matrix, Claim("", "quiet", "all", "better"), n_resamples=1000)
     assert {rival.pair.b: rival.pair.n for rival in everybody.rivals} == {"loud": 30, "mute": 20}
+
+
+@pytest.mark.parametrize(("lost", "verdict"), [(3, "not shown"), (5, "not shown"), (6, "refuted")])
+def test_a_claim_is_refuted_where_the_comparison_tells_the_two_apart(lost, verdict):
+    """b fails on a few of 20 cases where a does not: the sign test says p = 0.25, 0.0625 and 0.03."""
+    b = np.ones(20)
+    b[:lost] = 0.0
+    matrix = score_matrix({"a": np.ones(20), "b": b}, scale=Scale(True, (0.0, 1.0)))
+    told = compare(matrix).pairs[0].verdict
+    assert assess_claim(matrix, parse_claim("b > a")).verdict == verdict
+    assert (verdict == "refuted") == (told == "better")
+    assert assess_claim(matrix, parse_claim("a > b")).verdict == ("supported" if told == "better" else "not shown")

@@ -21,11 +21,11 @@ from segauge.stats import (
     PairResult,
     ScoreMatrix,
     compare,
-    confidence_distribution,
     estimate,
     plan_pairs,
     wilcoxon,
 )
+from segauge.stats.confidence import confidence_of_differences
 from segbench.analysis.claims.grammar import EVERYBODY, Claim
 
 Floats = npt.NDArray[np.float64]
@@ -127,7 +127,7 @@ def assess_claim(
     fewest = int(np.isfinite(differences).sum(axis=0).min()) if len(differences) else 0
     if fewest < 2:
         raise InvalidInput(f"The models of the claim have {counted(fewest, 'case')} in common; it needs 2 or more.")
-    doubt = confidence_distribution(differences, cluster=asked.clusters, n_resamples=n_resamples, seed=seed)
+    doubt = confidence_of_differences(differences, cluster=asked.clusters, n_resamples=n_resamples, seed=seed)
     holds = _holds(doubt, claim, limit)
     false = doubt.probability(~np.asarray(holds.all(axis=1)))
     each = [doubt.probability(~column) for column in holds.T]
@@ -211,11 +211,13 @@ def _verdict(
     alpha = (1.0 - level) / 2.0
     if units < FEWEST_FOR_VERDICT:
         return "not shown"
-    if false < alpha and (claim.relation != "better" or limit > 0 or all(_excludes_zero(one) for one in results)):
+    needs_interval = claim.relation == "better" and limit == 0
+    if false < alpha and (not needs_interval or all(map(_excludes_zero, results))):
         return "supported"
     holds = _holds(doubt, claim, limit)
     # Refuted: on some rival the claim fails beyond doubt.
-    if any(doubt.probability(column) < alpha for column in holds.T):
+    fails = [one for one, column in zip(results, holds.T, strict=True) if doubt.probability(column) < alpha]
+    if any(not needs_interval or _excludes_zero(one) for one in fails):
         return "refuted"
     return "not shown"
 
