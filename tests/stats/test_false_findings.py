@@ -7,7 +7,16 @@ import pytest
 from scipy import stats as scipy_stats
 
 from segauge.scores import ScoreTable, Status, reason_of_lacking
-from segauge.stats import MissingPolicy, compare, difference, order_stability, plan_pairs, rank, score_matrix
+from segauge.stats import (
+    MissingPolicy,
+    average_matrix,
+    compare,
+    difference,
+    order_stability,
+    plan_pairs,
+    rank,
+    score_matrix,
+)
 from segauge.stats.matrix import NOTHING_TO_FIND
 
 #: 20 cases with the structure, where B is better by about 0.02, and 10 without it, where B finds something.
@@ -70,8 +79,8 @@ def test_ranks_and_own_means():
     assert ranking["A"].score.n == FOUND
     assert ranking["B"].score.value == pytest.approx(given["B"].column("liver", "dice").mean())
     assert [note for note in ranking.notes if NOTHING_TO_FIND in note] == [
-        "10 cases where there is nothing to find: compared with one that does, a model that finds nothing there counts "
-        "with 1; no model's own mean changes"
+        "10 cases where there is nothing to find: compared with one that failed there, a model that finds nothing "
+        "counts with 1; no model's own mean changes"
     ]
     assert ranking.notes == ranking.comparison.notes
 
@@ -167,7 +176,7 @@ def test_distances_without_a_penalty_are_compared_by_ranks():
     # B ranks before A in the 20 cases with the structure, behind it in the 10 without.
     assert (pair.n, pair.delta) == (30, pytest.approx((20 - 10) / 30))
     assert ranking["A"].score.value == pytest.approx((20 * 2 + 10 * 1) / 30)
-    assert any("ranks before one that does" in note for note in ranking.notes)
+    assert any("ranks before one that failed" in note for note in ranking.notes)
 
 
 def test_distances_with_a_penalty_take_it():
@@ -206,3 +215,31 @@ def test_the_order_on_fewer_cases_is_that_of_the_board():
     found = order_stability(score_matrix(tables(), metric="dice"))
     assert found is not None
     assert (found.winner, found.n_cases) == ("A", 30)
+
+
+def test_cases_that_have_a_rank_are_not_said_to_be_left_out():
+    given = distances()
+    spare = {name: ScoreTable.concatenate([one, _nobody_finds_anything()]) for name, one in given.items()}
+    score = rank(spare)["A"].score
+    assert (score.n, score.excluded) == (30, {"absent": 1})
+    # With a penalty there are means again, and A's is of the cases with the structure.
+    score = rank(spare, policy=MissingPolicy("penalty", penalty=100.0))["A"].score
+    assert (score.n, score.excluded) == (20, {"absent": 11})
+
+
+def _nobody_finds_anything():
+    return ScoreTable.of_case("spare", ["hd95"], {"liver": (Status.ABSENT, {})})
+
+
+def test_an_average_says_what_false_findings_are_in_it():
+    matrices = {"liver": score_matrix(tables(), metric="dice"), "again": score_matrix(tables(), metric="dice")}
+    average = average_matrix(matrices)
+    # B's own mean has them: the two differ by their means, not by those of the cases that both have.
+    assert compare(average).pairs[0].delta == pytest.approx(-np.diff(matrices["liver"].means)[0])
+    assert [note for note in average.notes if NOTHING_TO_FIND in note] == [
+        "20 cases of single tasks where there is nothing to find: a model that failed there has it in its own mean, "
+        "one that finds nothing has no score"
+    ]
+    given = tables(b_states=(Status.ABSENT,) * EMPTY, b_values=(np.nan,) * EMPTY)
+    quiet = average_matrix({name: score_matrix(given, metric="dice") for name in ("liver", "again")})
+    assert not [note for note in quiet.notes if NOTHING_TO_FIND in note]

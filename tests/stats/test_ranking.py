@@ -319,3 +319,15 @@ def test_models_that_all_tie_have_no_agreement_to_speak_of():
     assert ranking.tau == (None, None)
     assert ranking.to_dict()["kendall_tau_over_resamples"] == {"mean": None, "lower": None}
     assert order_stability(score_matrix({"a": same, "b": same}, scale=Scale(True, (0.0, 1.0)))) is None
+
+
+def test_the_rule_names_the_test_that_made_the_places():
+    a, b = np.ones(20), np.ones(20)
+    b[:7] = 0.0
+    told = rank({"a": a, "b": b}, bounds=(0, 1), n_resamples=500)
+    assert (told["b"].place, "exact sign test" in told.rule, "max-t" in told.rule) == (2, True, False)
+    b[0] = 0.5
+    other = rank({"a": a, "b": b}, bounds=(0, 1), n_resamples=500)
+    assert ("exact sign test" in other.rule, "max-t" in other.rule) == (False, True)
+    three = rank({"a": a, "b": np.round(b), "c": a}, bounds=(0, 1), n_resamples=500)
+    assert "max-t" in three.rule

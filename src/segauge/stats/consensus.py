@@ -6,14 +6,15 @@ error by 1.3 to 1.9 on real scores. Here every case enters once, with what it ad
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from segauge.errors import InvalidInput
-from segauge.stats.matrix import ScoreMatrix
+from segauge.nouns import counted
+from segauge.stats.matrix import NOTHING_TO_FIND, ScoreMatrix
 from segauge.stats.ranking import Ranking, rank
 from segauge.stats.ranks import average_ranks
 from segauge.stats.scales import Scale
@@ -115,7 +116,7 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
     clusters = _joined_clusters(parts, cases)
     note = f"average of {len(parts)} task means, cases resampled for all tasks together"
     scale = Scale(first.scale.higher_is_better, unit=first.scale.unit)
-    notes = (*first.notes, note)
+    notes = (*first.notes, note, *_false_finding_notes(parts.values()))
     return ScoreMatrix(
         cases,
         first.models,
@@ -129,6 +130,13 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
         linearised=True,
         parts=tuple(tasks),
     )
+
+
+def _false_finding_notes(parts: Iterable[ScoreMatrix]) -> list[str]:
+    """Return what the average makes of cases where some model found something although there is nothing."""
+    count = sum(int(matrix.false_findings.sum()) for matrix in parts)
+    how = "a model that failed there has it in its own mean, one that finds nothing has no score"
+    return [f"{counted(count, 'case')} of single tasks where {NOTHING_TO_FIND}: {how}"] if count else []
 
 
 def _joined_clusters(parts: Mapping[str, ScoreMatrix], cases: tuple[str, ...]) -> tuple[str, ...] | None:

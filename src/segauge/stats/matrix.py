@@ -202,13 +202,13 @@ class ScoreMatrix:
         if not count:
             return ()
         if RANKED_WITHIN_CASES in self.notes:
-            how = "a model that finds nothing there ranks before one that does"
+            how = "a model that finds nothing there ranks before one that failed"
         elif not math.isfinite(self.scale.best):
             how = "left out of comparisons, because the scale has no best value for the model that finds nothing"
         else:
             against = "" if self.scale.is_bounded else ", the other with what a failure counts"
             how = (
-                "compared with one that does, a model that finds nothing there counts with "
+                "compared with one that failed there, a model that finds nothing counts with "
                 f"{self.scale.best:g}{against}; no model's own mean changes"
             )
         return (f"{counted(count, 'case')} where {NOTHING_TO_FIND}: {how}",)
@@ -225,6 +225,7 @@ class ScoreMatrix:
         return replace(
             kept,
             values=ranks,
+            columns={name: _with_ranked(kept, name) for name in kept.columns},
             failures=kept.failed,
             scale=Scale(False, (1.0, float(len(self.models)))),
             notes=(*self.notes, RANKED_WITHIN_CASES),
@@ -241,6 +242,14 @@ class ScoreMatrix:
     def cluster_numbers(self) -> npt.NDArray[np.intp] | None:
         """Return the number of each case's cluster, counted from 0, or None."""
         return None if self.clusters is None else np.unique(self.clusters, return_inverse=True)[1]
+
+
+def _with_ranked(matrix: ScoreMatrix, name: str) -> Resolved:
+    """Return what was left out of a model's scores, without the cases where it found nothing that have a rank."""
+    column, reason = matrix.columns[name], Status.ABSENT.value
+    ranked = 0 if matrix.absent is None else int(matrix.absent[:, matrix.models.index(name)].sum())
+    excluded = {**column.excluded, reason: column.excluded.get(reason, 0) - ranked}
+    return replace(column, excluded={key: count for key, count in excluded.items() if count})
 
 
 def _divided(totals: Floats, counts: npt.NDArray[np.intp]) -> Floats:

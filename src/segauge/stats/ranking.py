@@ -254,7 +254,7 @@ def rank_matrix(
             for j in order
         ),
         scheme=scheme,
-        rule=_rule(matrix, level),
+        rule=_rule(matrix, pairs, level),
         comparison=comparison,
         flips=flips,
         flip_share=flip_share,
@@ -316,15 +316,19 @@ def _first_shares(ranks: Floats) -> Floats:
     return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
-def _rule(matrix: ScoreMatrix, level: float) -> str:
+def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
     units = len(matrix.cases) if matrix.clusters is None else len(set(matrix.clusters))
     if units < FEWEST_FOR_VERDICT:
         few = counted(units, "case" if matrix.clusters is None else "patient")
         verb = "is" if units == 1 else "are"
         return f"All models share the first place: {few} {verb} too few (10) to tell any two apart."
+    own = counted(len(matrix.models) - 1, "pair")
+    test = f"regularised max-t, step-down within its own {own}"
+    if pairs.by_sign_test.any():  # of two models only
+        test = "exact sign test, because a case only says who is ahead"
     return (
-        "A model's place is 1 + the number of models that are significantly better than it (regularised max-t, "
-        f"step-down within its own {counted(len(matrix.models) - 1, 'pair')}, {100 * level:g} %)."
+        f"A model's place is 1 + the number of models that are significantly better than it ({test}, "
+        f"{100 * level:g} %)."
     )
 
 

@@ -260,7 +260,7 @@ def _notes(found: Difference, plain: Sequence[str], before: ScoreTable, after: S
     if found_nothing:
         notes.append(
             f"cases where {NOTHING_TO_FIND} ({', '.join(f'{name} {count}' for name, count in found_nothing.items())}): "
-            "compared with a version that finds something there, one that finds nothing counts with the best value of "
+            "compared with a version that failed there, one that finds nothing counts with the best value of "
             "the scale; the means of the versions leave it out"
         )
     if plain:

@@ -96,8 +96,8 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
         f"where the scale has none (distances), {_without_worst(settings)}."
     )
     yield (
-        "Where there is nothing to find, a model that finds nothing has no score; compared with one that finds "
-        "something, it counts with the best value of the scale."
+        "Where there is nothing to find, a model that finds nothing has no score; compared with one that failed "
+        "there, it counts with the best value of the scale. In averages over structures each model has its own mean."
     )
     policy = record.settings.get("exposure_policy", "strict")
     ranked = sum(entry.ranked for entry in record.models)

@@ -119,7 +119,7 @@ def rules_in_words(analysis: Analysis) -> list[tuple[str, str]]:
     for one in analysis.sets:
         for metric, boards in one.boards.items():
             rows.append((f"{one.name}, {metric}", "; ".join(boards[0].notes)))
-            # Of one structure: an average over structures has no such note.
+            # Those of the first board are said already; others count other cases.
             rows += [
                 (f"{one.name}, {board.subject} {metric}", note)
                 for board in boards[1:]
