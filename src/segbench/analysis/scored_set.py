@@ -12,6 +12,7 @@ import numpy as np
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale, ScoreMatrix, average_matrix, scale_of, score_matrix
+from segauge.stats.absences import found_nothing
 from segbench.analysis.rules import AVERAGE_RULES, AverageRule, CaseRule
 
 #: What boards call the average over structures.
@@ -115,24 +116,21 @@ class ScoredSet:
         ids = self.cases
         rows = {case: i for i, case in enumerate(ids)}
         values = np.full((len(ids), len(self.tables)), np.nan)
-        failures, absent = np.zeros((2, *values.shape), dtype=bool)
+        failures, scale = np.zeros(values.shape, dtype=bool), self.scale(metric)
         columns = {}
         for j, (model, table) in enumerate(self.tables.items()):
-            one = score_matrix(
-                {model: table}, structure=structure, metric=metric, scale=self.scale(metric), policy=self.policy
-            )
+            one = score_matrix({model: table}, structure=structure, metric=metric, scale=scale, policy=self.policy)
             places = [rows[case] for case in one.cases]
             values[places, j] = one.values[:, 0]
             failures[places, j] = one.failed[:, 0]
-            if one.absent is not None:
-                absent[places, j] = one.absent[:, 0]
             columns[model] = one.columns[model]
         clusters = None if self.cluster is None else tuple(self.cluster.get(case, case) for case in ids)
-        notes = (str(self.policy.for_scale(self.scale(metric))), "each model on its own cases")
+        notes = (str(self.policy.for_scale(scale)), "each model on its own cases")
         title = f"{structure} {metric}".strip()
         return ScoreMatrix(
-            ids, self.models, values, self.scale(metric), columns, clusters, failures, title, notes,
-            absent=absent if absent.any() else None,
+            ids, self.models, values, scale, columns, clusters, failures, title, notes,
+            # Asked of all tables together: one alone does not know what the others have in their ground truth.
+            absent=found_nothing(self.tables, self.models, structure, metric, scale, ids, values),
         ).scored_cases()  # fmt: skip
 
     def average(self, metric: str, average: AverageRule, rule: CaseRule = "common") -> ScoreMatrix | None:

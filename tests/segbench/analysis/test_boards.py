@@ -1,10 +1,13 @@
 """Boards, maps, cohort, several test sets and the registry, on small tables whose answers are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
+from segauge.stats import compare
 from segbench.analysis import Analysis, ScoredSet, StudyInput, analyze, rules_of
 from segbench.analysis.audit import audit_coverage
 from segbench.analysis.boards import average_board, boards_of, structure_board
@@ -212,3 +215,21 @@ def test_a_breakdown_does_not_put_a_structure_into_the_ground_truth():
     other = ScoreTable(good.cases, good.structures, good.metrics, np.full((3, 1, 1), np.nan), broken)
     assert audit_coverage(ScoredSet("set", {"a": good, "b": other}), "dice").structures == {"liver": 2}
     assert audit_coverage(ScoredSet("set", {"b": other}), "dice").structures == {"liver": 3}
+
+
+def test_ground_truths_that_contradict_each_other_make_no_false_finding_by_any_rule_of_cases():
+    """One table lacks the structure in five cases, the other one missed it there: nobody knows which is right."""
+    some = np.linspace(0.8, 0.9, 15)[:, None]
+    tables = {
+        "a": table(np.vstack([some, np.full((5, 1), NAN)]), structures=("liver",)),
+        "b": table(np.vstack([some - 0.1, np.zeros((5, 1))]), structures=("liver",)),
+    }
+    for rule in ("common", "failed", "own"):
+        pair = compare(ScoredSet("x", tables).matrix("liver", "dice", rule), n_resamples=100).pairs[0]
+        assert (pair.n, pair.delta) == (15, pytest.approx(0.1))
+    invented = tables["b"].status.copy()
+    invented[15:] = Status.SPURIOUS
+    tables["b"] = replace(tables["b"], status=invented)
+    for rule in ("common", "failed", "own"):
+        pair = compare(ScoredSet("x", tables).matrix("liver", "dice", rule), n_resamples=100).pairs[0]
+        assert (pair.n, pair.delta) == (20, pytest.approx((15 * 0.1 + 5) / 20))
