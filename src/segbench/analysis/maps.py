@@ -114,8 +114,8 @@ def directed_wilcoxon(matrix: ScoreMatrix) -> Floats:
     """Return Holm-adjusted one-sided p-values: [i, j] that model i is better than model j; 1 on the diagonal."""
     count = len(matrix.models)
     first, second = (axis.ravel() for axis in np.nonzero(~np.eye(count, dtype=bool)))
-    better = matrix.better
-    plain = wilcoxon(better[:, first] - better[:, second], alternative="greater", exact=False)
+    sign = 1.0 if matrix.scale.higher_is_better else -1.0
+    plain = wilcoxon(sign * matrix.differences(first, second), alternative="greater", exact=False)
     adjusted = np.ones((count, count))
     adjusted[first, second] = holm(plain)
     return adjusted
@@ -142,7 +142,7 @@ def _touchstone_cells(
             i, j = places[row], places[column]
             forth, back = float(directed[i, j]), float(directed[j, i])
             verdict: Verdict = "better" if forth < alpha else "worse" if back < alpha else "undecided"
-            differences = matrix.values[:, i] - matrix.values[:, j]
+            differences = matrix.differences(np.array([i]), np.array([j]))[:, 0]
             cells.append(_plain_cell(row, column, verdict, min(forth, back), differences, matrix))
     return tuple(cells)
 

@@ -233,3 +233,20 @@ def test_ground_truths_that_contradict_each_other_make_no_false_finding_by_any_r
     for rule in ("common", "failed", "own"):
         pair = compare(ScoredSet("x", tables).matrix("liver", "dice", rule), n_resamples=100).pairs[0]
         assert (pair.n, pair.delta) == (20, pytest.approx((15 * 0.1 + 5) / 20))
+
+
+def test_maps_of_the_typical_case_count_false_findings_too():
+    """Ten cases have the structure, where b is a little better; in twenty others b invents it."""
+    some = np.linspace(0.8, 0.9, 10)[:, None]
+    tables = {
+        "a": table(np.vstack([some, np.full((20, 1), NAN)]), structures=("liver",)),
+        "b": table(np.vstack([some + 0.01, np.zeros((20, 1))]), structures=("liver",)),
+    }
+    invented = tables["b"].status.copy()
+    invented[10:] = Status.SPURIOUS
+    tables["b"] = replace(tables["b"], status=invented)
+    matrix = ScoredSet("x", tables).matrix("liver", "dice", "own")
+    cell = significance_map(matrix, "liver", "dice", rules_of("touchstone")).by_pair["a", "b"]
+    pair = compare(matrix, method="wilcoxon", n_resamples=100).pairs[0]
+    assert (cell.n, cell.delta, cell.wins) == (pair.n, pytest.approx(pair.delta), pair.wins)
+    assert cell.verdict == "better"
