@@ -145,3 +145,9 @@ def test_false_findings_are_counted_and_said():
     dice = results["quiet"].table.column("organ", "dice")[0]
     assert (pair.n, pair.delta) == (22, pytest.approx((14 * (dice - 1.0) + 8 * 1.0) / 22))
     assert any("there is nothing to find" in sentence for sentence in comparison.sentences())
+    apart = comparison.disagreements()
+    assert [(one.case, one.best, one.worst, one.gap, one.best_found_nothing) for one in apart[:8]] == [
+        (f"c{i:02d}", "quiet", "loud", 1.0, True) for i in range(14, 22)
+    ]
+    assert not apart[8].best_found_nothing
+    assert "quiet</bdi> found nothing, rightly" in comparison_text(comparison)

@@ -230,6 +230,16 @@ def test_false_findings_cost_a_place():
     assert [note for note in board.notes if "nothing to find" in note]
 
 
+def test_a_model_that_is_only_shown_adds_no_case_to_the_board():
+    """The loud model has seen the labels: what it invents in ten cases without the structure concerns nobody else."""
+    made = with_false_findings()
+    shown = record({**made.tables, "other": made.tables["quiet"]}, levels={"loud": "labels"})
+    board = make_leaderboard(shown).board("organ", "dice")
+    assert board.n_cases == 20
+    assert not [note for note in board.notes if "nothing to find" in note]
+    assert make_leaderboard(made).board("organ", "dice").n_cases == 30
+
+
 def test_a_model_that_broke_down_did_not_rightly_find_nothing():
     made = with_false_findings()
     cases = [f"case_{i:03d}" for i in range(20, 30)]

@@ -28,7 +28,11 @@ _NAMED_PAIRS = 4
 
 @dataclass(frozen=True)
 class Disagreement:
-    """A structure of a case where the models' scores lie far apart: the best and the worst, with their scores."""
+    """A structure of a case where the models' scores lie far apart: the best and the worst, with their scores.
+
+    `best_found_nothing` is True where the best one rightly found nothing, and so has no score: `best_value` is then the
+    best value of the scale, which it counts with.
+    """
 
     case: str
     structure: str
@@ -36,6 +40,7 @@ class Disagreement:
     worst: str
     best_value: float
     worst_value: float | None
+    best_found_nothing: bool = False
 
     @property
     def gap(self) -> float:
@@ -277,20 +282,35 @@ class ModelComparison:
 
     def disagreements(self, most: int = 12) -> list[Disagreement]:
         """Return the structures of cases where the best and the worst model lie farthest apart."""
-        info, found = self.deciding, []
+        found = []
         for name in self.structures:
-            matrix = self.matrix(name, info)
-            for case, row in zip(matrix.cases, matrix.values, strict=True):
-                known = [j for j in range(len(row)) if math.isfinite(row[j])]
-                failed = [j for j in range(len(row)) if math.isinf(row[j])]
-                if not known or len(known) + len(failed) < 2:
-                    continue
-                ordered = sorted(known, key=lambda j: row[j], reverse=info.direction == "higher")
-                worst = failed[0] if failed else ordered[-1]
-                value = None if failed else float(row[worst])
-                best = ordered[0]
-                found.append(Disagreement(case, name, self.models[best], self.models[worst], float(row[best]), value))
+            matrix = self.matrix(name, self.deciding)
+            made = (self._disagreement(matrix, i, name) for i in range(len(matrix.cases)))
+            found += [one for one in made if one is not None]
         return sorted(found, key=lambda one: -one.gap)[:most]
+
+    def _disagreement(self, matrix: ScoreMatrix, i: int, structure: str) -> Disagreement | None:
+        """Return how far the models lie apart on a case; None where fewer than two say anything there."""
+        row = matrix.values[i]
+        quiet = [] if matrix.absent is None else np.flatnonzero(matrix.absent[i]).tolist()
+        # Two that find nothing agree; on a scale without a best value nobody knows by how much the others differ.
+        quiet = quiet if matrix.false_findings[i] and math.isfinite(matrix.scale.best) else []
+        known = [j for j in range(len(row)) if math.isfinite(row[j])]
+        failed = [j for j in range(len(row)) if math.isinf(row[j])]
+        if not known + quiet or len(known) + len(failed) + len(quiet) < 2:
+            return None
+        ordered = sorted(known, key=lambda j: row[j], reverse=matrix.scale.higher_is_better)
+        best = (quiet or ordered)[0]
+        worst = failed[0] if failed else ordered[-1]
+        return Disagreement(
+            matrix.cases[i],
+            structure,
+            self.models[best],
+            self.models[worst],
+            matrix.scale.best if quiet else float(row[best]),
+            None if failed else float(row[worst]),
+            bool(quiet),
+        )
 
     def sentences(self) -> list[str]:
         """Return what the comparison says, in plain words."""

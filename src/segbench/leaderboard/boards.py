@@ -60,7 +60,7 @@ class Board:
     Attributes:
         structure, metric: what was scored; the structure is "average" on the board over all of them.
         higher_is_better, unit: of the metric.
-        n_cases: cases with the structure.
+        n_cases: cases where a ranked model has a score or a failure; where none is ranked, any model.
         standings: ranked models from best to worst, then those that are only shown.
         sentence: what the board says, in words.
         rule: what makes models share a place.

@@ -185,7 +185,10 @@ def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, 
     if not scored.cases:
         return replace(board, sentence=f"No case has {structure} in its ground truth or a prediction.")
     takes_part = [name for name in scored.models if record[name].ranked and _has_values(scored, name)]
-    return _ranked_board(board, scored.with_models(takes_part), settings)
+    if not takes_part:
+        return replace(board, sentence="No model is ranked.")
+    contest = scored.with_models(takes_part).scored_cases()
+    return _ranked_board(replace(board, n_cases=len(contest.cases)), contest, settings)
 
 
 def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreMatrix], settings: _Settings) -> Board:
@@ -229,8 +232,7 @@ def _has_values(matrix: ScoreMatrix, name: str) -> bool:
 def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Board:
     """Return the board with the ranking of a contest, or with the reason why there is none."""
     if len(contest.models) < 2:
-        alone = f"Only {contest.models[0]} can be ranked here, so there is no order." if contest.models else ""
-        return replace(board, sentence=alone or "No model is ranked.")
+        return replace(board, sentence=f"Only {contest.models[0]} can be ranked here, so there is no order.")
     try:
         ranking = rank(
             contest, ci=settings.interval, level=settings.level, margin=settings.margin.get(board.metric),

@@ -31,7 +31,8 @@ MOST_LISTED = 10
 class HardCase:
     """A case with the mean over the models that have a number, the best and the worst of them, and how many failed.
 
-    A model without a number (it failed, and the metric has no worst value) is worse than any number.
+    A model without a number (it failed, and the metric has no worst value) is worse than any number; one that rightly
+    found nothing where another failed is the best, without a number either.
     """
 
     case: str
@@ -41,6 +42,7 @@ class HardCase:
     worst: str
     worst_value: float | None
     failed: int
+    best_found_nothing: bool = False
 
     @property
     def words(self) -> str:
@@ -51,6 +53,8 @@ class HardCase:
     @property
     def spread(self) -> float:
         """How far the models are apart: without end where some failed and some did not."""
+        if self.best_found_nothing:
+            return math.inf
         if self.best_value is None or self.worst_value is None:
             return 0.0 if self.best_value is None else math.inf
         return abs(self.best_value - self.worst_value)
@@ -111,7 +115,8 @@ def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
     columns = [matrix.models.index(name) for name in order]
     values, failed = matrix.values[:, columns], matrix.failed[:, columns]
     values = np.where(np.isfinite(values), values, np.nan)
-    found = hard_cases(matrix.cases, order, values, failed, higher_is_better=board.higher_is_better)
+    quiet = None if matrix.absent is None else matrix.absent[:, columns]
+    found = hard_cases(matrix.cases, order, values, failed, quiet, higher_is_better=board.higher_is_better)
     return CaseScores(order, matrix.cases, values, failed, tuple(found), board.unit)
 
 
@@ -168,10 +173,14 @@ def hard_cases(
     models: Sequence[str],
     values: npt.NDArray[np.float64],
     failed: npt.NDArray[np.bool_],
+    found_nothing: npt.NDArray[np.bool_] | None = None,
     *,
     higher_is_better: bool,
 ) -> list[HardCase]:
-    """Return the cases from the hardest on: most models without a number first, then the worst mean of the others."""
+    """Return the cases from the hardest on: most models without a number first, then the worst mean of the others.
+
+    `found_nothing` marks the models that rightly found nothing where there is nothing.
+    """
     if not models:
         return []
     known = np.isfinite(values)
@@ -181,7 +190,10 @@ def hard_cases(
     without = (failed & ~known).sum(axis=1)
     badness = np.where(count > 0, -means if higher_is_better else means, np.inf)
     # A model that does not have the case at all (NaN) is neither the best nor the worst on it.
-    best = np.where(np.isnan(cost), np.inf, cost).argmin(axis=1)
+    quiet = np.zeros(values.shape, dtype=bool)
+    if found_nothing is not None:
+        quiet |= found_nothing & failed.any(axis=1, keepdims=True)
+    best = np.where(quiet, -np.inf, np.where(np.isnan(cost), np.inf, cost)).argmin(axis=1)
     worst = np.where(np.isnan(cost), -np.inf, cost).argmax(axis=1)
     order = sorted(range(len(cases)), key=lambda i: (-int(without[i]), -float(badness[i]), cases[i]))
     return [
@@ -193,6 +205,7 @@ def hard_cases(
             models[worst[i]],
             _known(values[i, worst[i]]),
             int(failed[i].sum()),
+            bool(quiet[i].any()),
         )
         for i in order
     ]

@@ -173,6 +173,17 @@ def test_failures_without_a_number_make_the_hardest_cases():
     assert found[1].spread == np.inf
 
 
+def test_a_model_that_rightly_found_nothing_is_the_best_of_its_case():
+    values = np.array([[0.9, 0.8], [np.nan, 0.0], [np.nan, np.nan]])
+    failed, quiet = values == 0.0, np.isnan(values)
+    found = {one.case: one for one in hard_cases("abc", ["x", "y"], values, failed, quiet, higher_is_better=True)}
+    assert (found["b"].best, found["b"].best_found_nothing, found["b"].worst) == ("x", True, "y")
+    assert found["b"].spread == np.inf
+    assert not found["a"].best_found_nothing
+    # Where both find nothing, nobody is ahead.
+    assert not found["c"].best_found_nothing
+
+
 @pytest.mark.slow
 def test_the_command_line_finds_the_files_by_their_hashes(finished, tmp_path, capsys, undrawn):
     config = tmp_path / "config.json"
