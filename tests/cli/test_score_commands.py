@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -274,6 +275,17 @@ def test_false_findings_are_counted_and_said(tmp_path, capsys, command):
     else:
         assert code == REGRESSION
         assert "worse" in said
+
+
+def test_a_case_that_a_file_lacks_is_no_right_answer(tmp_path, capsys):
+    """A has no rows of the ten cases where B finds something that is not there."""
+    files = _false_findings(tmp_path)
+    kept = [line for line in Path(files[0]).read_text().splitlines() if "absent" not in line]
+    Path(files[0]).write_text("\n".join(kept) + "\n")
+    assert main(["plan", *files, "--cases", "failed"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "there is nothing to find" not in said
+    assert "│ 20 │" in said
 
 
 def test_plans_by_ranks_say_so(tmp_path, capsys):

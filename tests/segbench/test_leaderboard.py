@@ -252,6 +252,18 @@ def test_a_model_that_broke_down_did_not_rightly_find_nothing():
     assert not [note for note in board.notes if "nothing to find" in note]
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_prediction_that_could_not_be_read_did_not_rightly_find_nothing(jobs):
+    """Where there is nothing to find it counts as absent, but the reason stays."""
+    made = with_false_findings()
+    quiet = made.tables["quiet"]
+    reasons = {(case, "organ"): "not a NIfTI file" for case in quiet.cases[20:]}
+    tables = {**made.tables, "quiet": replace(quiet, reasons=reasons)}
+    board = make_leaderboard(replace(made, tables=tables), jobs=jobs).board("organ", "dice")
+    assert board.pairs[0].n == 20
+    assert not [note for note in board.notes if "nothing to find" in note]
+
+
 def test_a_single_case_is_one_case_and_has_an_order():
     board = make_leaderboard(record({"a": table([0.9]), "b": table([0.8])})).board("organ", "dice")
     assert board.sentence == "a has the best mean dice on organ, but 1 case is too few to tell any two models apart."

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from segauge.scores import ScoreTable, Status, case_failure
+from segauge.scores import ScoreTable, Status
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale
 
@@ -24,10 +24,11 @@ def found_nothing(
     """Return (cases, models) where models rightly found nothing, and so have no score; None if nowhere.
 
     Asked of the tables that were told as such: a plain value that is not there may have any reason, and a case that a
-    table lacks, or whose prediction failed, was not predicted at all. Not where another table has the structure in its
-    ground truth: which of the two is right nobody knows here.
+    table lacks was not predicted at all. Nor where a reason says why there is no score (a file without the case, a
+    prediction that could not be read), nor where another table has the structure in its ground truth: which of the two
+    is right nobody knows here.
     """
-    absent = {name: _left_empty(tables[name], structure) for name in told}
+    absent = {name: _absent(tables[name], structure) for name in told}
     if not any(absent.values()):
         return None
     having = _having(tables.values(), structure, metric, scale)
@@ -35,10 +36,9 @@ def found_nothing(
     return np.array(flags, dtype=bool).T & np.isnan(values)
 
 
-def _left_empty(table: ScoreTable, structure: str) -> set[str]:
-    """Return the cases in which a prediction was made, and neither it nor the ground truth has the structure."""
+def _absent(table: ScoreTable, structure: str) -> set[str]:
     found = _with(table, _states(table, structure) == Status.ABSENT)
-    return {case for case in found if case_failure([(Status.ABSENT, table.reasons.get((case, structure), ""))]) is None}
+    return {case for case in found if not table.reasons.get((case, structure))} if table.reasons else found
 
 
 def _having(tables: Iterable[ScoreTable], structure: str, metric: str, scale: Scale) -> set[str]:

@@ -9,7 +9,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-from segauge import ScoreTable
+import numpy as np
+
+from segauge import ScoreTable, Status
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
 from segbench.records.columns import columns_of, table_of
@@ -167,7 +169,8 @@ class RunRecord:
     def of_structure(self, structure: str) -> RunRecord:
         """Return what a board of one structure is made of, and nothing else: small enough to be sent to a worker.
 
-        Without the scores of other structures, reasons, hashes of predictions, timings, and what was computed.
+        Without the scores of other structures, hashes of predictions, timings, and what was computed; of the reasons
+        those why there is no score where there is nothing to find, which comparisons ask for.
         """
         tables = {name: _of_structure(table, structure) for name, table in self.tables.items()}
         known = tuple(
@@ -246,7 +249,10 @@ def _of_structure(table: ScoreTable, structure: str) -> ScoreTable:
     """Return one structure of a table; none, where the table does not have it."""
     keep = [j for j, name in enumerate(table.structures) if name == structure]
     names = tuple(table.structures[j] for j in keep)
-    return ScoreTable(table.cases, names, table.metrics, table.values[:, keep], table.status[:, keep])
+    status = table.status[:, keep]
+    absent = {table.cases[i] for i in np.flatnonzero((status == Status.ABSENT).any(axis=1))} if table.reasons else ()
+    reasons = {key: words for key, words in table.reasons.items() if key[1] == structure and key[0] in absent}
+    return ScoreTable(table.cases, names, table.metrics, table.values[:, keep], status, reasons)
 
 
 def _case_to_dict(case: CaseInfo) -> dict[str, Any]:

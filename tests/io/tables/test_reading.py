@@ -85,6 +85,9 @@ def test_a_lacking_case_is_no_failure_where_the_structure_is_absent(tmp_path):
     table = read_scores(folder, repairs=Repairs(cases="failed")).tables["b"]
     assert table["c2", "liver", "dice"].status == Status.PREDICTION_MISSING
     assert table["c2", "spleen", "dice"].status == Status.ABSENT
+    # What the file does not have says so; an empty cell of the file needs no reason.
+    assert table["c2", "spleen", "dice"].reason == "the file does not have it"
+    assert read_scores(folder, repairs=Repairs(cases="failed")).tables["a"].reasons == {}
 
 
 def test_duplicates_with_other_values_are_refused_with_their_lines(tmp_path):

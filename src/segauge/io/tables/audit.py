@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.io.tables.cells import Cell
@@ -258,30 +259,46 @@ _NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
 def _tables(
     models: Mapping[str, Axes], keyed: Keyed, status: Mapping[tuple[str, str, str], Status]
 ) -> dict[str, ScoreTable]:
-    """Fill one table per model; a cell that the file does not have is absent."""
+    """Fill one table per model; a cell that the file does not have is absent, and has that as its reason."""
     places = {
         model: tuple({name: i for i, name in enumerate(names)} for names in axes) for model, axes in models.items()
     }
     shapes = {model: tuple(map(len, axes)) for model, axes in models.items()}
     values = {model: np.full(shape, np.nan) for model, shape in shapes.items()}
     states = {model: np.empty(shape[:2], dtype=object) for model, shape in shapes.items()}
+    written = {model: np.zeros(shape[:2], dtype=bool) for model, shape in shapes.items()}
     for found in states.values():
         found.fill(Status.ABSENT)  # np.full would turn the status into plain text
     reasons: dict[str, dict[tuple[str, str], str]] = {model: {} for model in models}
     for (model, case, structure, metric), cell in keyed.items():
         cases, structures, metrics = places[model]
-        if case in cases and cell.reason:
+        if case not in cases:
+            continue
+        written[model][cases[case], structures[structure]] = True
+        if cell.reason:
             reasons[model].setdefault((case, structure), cell.reason)
-        if case in cases and math.isfinite(cell.value):
+        if math.isfinite(cell.value):
             values[model][cases[case], structures[structure], metrics[metric]] = cell.value
     for (model, case, structure), state in status.items():
         cases, structures, _ = places[model]
         if case in cases:
             states[model][cases[case], structures[structure]] = state
     return {
-        model: ScoreTable(tuple(axes[0]), tuple(axes[1]), tuple(axes[2]), values[model], states[model], reasons[model])
+        model: ScoreTable(
+            tuple(axes[0]),
+            tuple(axes[1]),
+            tuple(axes[2]),
+            values[model],
+            states[model],
+            {**_unwritten(axes, (states[model] == Status.ABSENT) & ~written[model]), **reasons[model]},
+        )
         for model, axes in models.items()
     }
+
+
+def _unwritten(axes: Axes, chosen: npt.NDArray[np.bool_]) -> dict[tuple[str, str], str]:
+    """Return the reason of the absent cells that the file does not have: nobody knows what was found there."""
+    return {(axes[0][i], axes[1][j]): "the file does not have it" for i, j in np.argwhere(chosen).tolist()}
 
 
 def _refuse_or_note(kind: str, how: str, count: int, words: str, findings: list[Finding]) -> None:
