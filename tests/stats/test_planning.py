@@ -103,9 +103,19 @@ def test_a_plan_counts_patients_where_they_have_several_cases():
     repeated = {"a": np.repeat(a, 4), "b": np.repeat(b, 4)}
     (plan,) = plan_pairs(repeated, cluster=patients)
     assert (plan.n, plan.difference) == (100, pytest.approx(single.difference))
-    # The t test of 4 n cases has more degrees of freedom than that of n: the same but for that.
-    assert plan.cases_needed == pytest.approx(4 * single.cases_needed, rel=0.02)
-    assert plan.power == pytest.approx(single.power, abs=0.02)
+    assert plan.cases_needed == 4 * single.cases_needed
+    assert plan.power == pytest.approx(single.power, rel=1e-9)
+    assert plan.detectable == pytest.approx(single.detectable, rel=1e-9)
     assert plan_pairs(repeated)[0].cases_needed < 0.5 * plan.cases_needed
     (alone,) = plan_pairs({"a": a, "b": b}, cluster={f"{i:02d}": f"{i}" for i in range(1, 26)})
     assert alone == single
+
+
+def test_forty_cases_of_four_patients_are_four_patients():
+    """Their t test has 3 degrees of freedom, not 39, and a difference of three standard errors is rarely found."""
+    means = np.array([0.01, 0.02, 0.03, 0.06])
+    a = np.repeat(0.8 + means, 10)
+    patients = {f"{k + 1:02d}": str(k // 10) for k in range(40)}
+    (plan,) = plan_pairs({"a": a, "b": np.full(40, 0.8)}, cluster=patients)
+    assert plan.power == pytest.approx(paired_power(means.mean(), means.std(ddof=1), 4), rel=1e-6)
+    assert plan.power < 0.6

@@ -134,8 +134,8 @@ class PairPlan:
         a, b: the models.
         n: cases at hand, as in `PairResult`.
         difference: mean of a - b that was seen.
-        sd: standard deviation of the per-case differences. Where a patient has several cases, plans take what their
-            dependence makes of it.
+        sd: standard deviation of the per-case differences. Where a patient has several cases, plans take that of the
+            patients, and as many degrees of freedom as these have.
         power: of these n cases, were the seen difference the true one.
         detectable: smallest difference that n cases find with the wanted power.
         cases_needed: for the wanted difference (the seen one if none was given); None if no realistic number is.
@@ -199,29 +199,32 @@ def _pair_plan(matrix: ScoreMatrix, a: int, b: int, difference: float | None, po
         )
     seen, sd = float(differences.mean()), float(differences.std(ddof=1))
     clusters = matrix.cluster_numbers()
-    spread, units = (sd, n) if clusters is None else _clustered_sd(column[kept], clusters[kept])
+    spread, units = (sd, n) if clusters is None else _between_patients(column[kept], clusters[kept])
     if units < 2:
         raise InvalidInput(f"All {n} cases that {matrix.models[a]} and {matrix.models[b]} share are of one patient.")
     target = seen if difference is None else difference
     needed = 2 if target else None
     if spread > 0:
         needed = cases_to_separate(target, spread, power=power, level=level, pilot_n=units)
+    if needed is not None:  # units, each with as many cases as here
+        needed = math.ceil(needed * n / units)
     return PairPlan(
         matrix.models[a],
         matrix.models[b],
         n,
         seen,
         sd,
-        paired_power(seen, spread, n, level=level),
-        detectable_difference(n, spread, power=power, level=level),
+        paired_power(seen, spread, units, level=level),
+        detectable_difference(units, spread, power=power, level=level),
         needed,
     )
 
 
-def _clustered_sd(column: Floats, clusters: npt.NDArray[np.intp]) -> tuple[float, int]:
+def _between_patients(column: Floats, clusters: npt.NDArray[np.intp]) -> tuple[float, int]:
     """Return what stands for the standard deviation where a patient has several cases, and how many patients there are.
 
-    As many independent cases with this deviation would have the standard error that the patients have.
+    As many independent values with this deviation as there are patients would have the standard error that these have.
     """
     sample = Sample.of(column, np.unique(clusters, return_inverse=True)[1])
-    return float(sample.standard_errors[0] * math.sqrt(len(column))), int(sample.units[0])
+    units = int(sample.units[0])
+    return float(sample.standard_errors[0] * math.sqrt(units)), units
