@@ -46,6 +46,9 @@ class Status(StrEnum):
 #: Statuses of a whole case, as opposed to those of a structure that was measured.
 CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
 
+#: Statuses that say that the ground truth does not have the structure.
+NOT_IN_GROUND_TRUTH = (Status.ABSENT, Status.SPURIOUS)
+
 #: Ends the reason of a structure that the ground truth of a failed case lacks.
 _LACKING = "; the ground truth lacks the structure, so it counts neither way"
 

@@ -6,6 +6,7 @@ from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
 from segauge.stats.gaps import Gap
 from segauge.stats.group_tests import kruskal_wallis, mann_whitney
+from segauge.stats.interactions import Interaction, group_interaction
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import MissingPolicy, summarise
@@ -30,12 +31,10 @@ from segauge.stats.stability import OrderStability, order_stability
 from segauge.stats.stratification import StratifiedGap, stratified_gap
 from segauge.stats.subgroups import (
     Group,
-    Interaction,
     SubgroupReport,
     binned,
     estimate_group_columns,
     estimate_groups,
-    group_interaction,
 )
 
 __all__ = [

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from segauge.scores import ScoreTable, Status
+from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale
 
@@ -60,3 +60,12 @@ def _states(table: ScoreTable, structure: str) -> npt.NDArray[np.object_]:
 
 def _with(table: ScoreTable, chosen: npt.NDArray[np.bool_]) -> set[str]:
     return {table.cases[i] for i in np.flatnonzero(chosen)}
+
+
+def cases_without(tables: Iterable[ScoreTable], structure: str) -> frozenset[str]:
+    """Return the cases whose ground truth lacks the structure, as far as any table says so."""
+    lacking: set[str] = set()
+    for table in tables:
+        states = _states(table, structure)
+        lacking |= _with(table, np.logical_or.reduce([states == status for status in NOT_IN_GROUND_TRUTH]))
+    return frozenset(lacking)

@@ -6,7 +6,7 @@ The one form that comparisons and rankings work on. Cases are paired by their id
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput
 from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
-from segauge.stats.absences import found_nothing
+from segauge.stats.absences import cases_without, found_nothing
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats
@@ -291,7 +291,7 @@ def score_matrix(
     scale = scale or scale_of(metric)
     ids, note = _agreed_cases(tables, cases)
     is_complete = all(len(table.cases) >= len(ids) for table in tables.values())
-    lacking = frozenset() if is_complete else _without_structure(tables.values(), structure)
+    lacking = frozenset() if is_complete else cases_without(tables.values(), structure)
     columns = {
         name: resolve_column(*_on(table, ids, structure, metric, lacking), ids, scale, policy)
         for name, table in tables.items()
@@ -369,19 +369,6 @@ def _agreed_cases(tables: Mapping[str, ScoreTable], cases: CasePolicy) -> tuple[
         f"The models were not scored on the same cases: of {len(union)}, {words}. Pass cases='common' to compare them "
         "on the cases that all have, or cases='failed' to count a missing case as a failure of that model."
     )
-
-
-def _without_structure(tables: Iterable[ScoreTable], structure: str) -> frozenset[str]:
-    """Return the cases whose ground truth lacks the structure, as far as any table says so."""
-    lacking: set[str] = set()
-    for table in tables:
-        states = table.status[:, table.structures.index(structure)]
-        chosen = np.logical_or.reduce([states == status for status in _NOT_IN_GT])
-        lacking.update(table.cases[i] for i in np.flatnonzero(chosen))
-    return frozenset(lacking)
-
-
-_NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
 
 
 def _on(

@@ -231,10 +231,8 @@ def rank_matrix(
     order = sorted(range(means.size), key=lambda j: (ranks[scheme][j], -level_means[j], matrix.models[j]))
     flips, flip_share = leave_one_out(matrix)
     shares = failure_shares(matrix)
-    frequency, replication = (
-        _first_shares(resampled),
-        _first_shares(average_ranks(means + np.sqrt(2.0) * shifts)),
-    )
+    frequency = _first_shares(resampled)
+    replication = _first_shares(average_ranks(means + np.sqrt(2.0) * shifts))
     estimates = _estimates(matrix, ci, level, n_resamples, seed)
     tau = kendall_tau(average_ranks(means), resampled)
     return Ranking(

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.nouns import counted
-from segauge.scores import ScoreTable, Status
+from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
 from segbench.analysis.scored_set import ScoredSet
 
 Floats = npt.NDArray[np.float64]
@@ -123,13 +123,12 @@ def _present(scored: ScoredSet, structure: str) -> int:
     unknown: set[str] = set()
     for table in scored.tables.values():
         for case, state in zip(table.cases, table.status[:, table.structures.index(structure)], strict=True):
-            kind = having if state in _IN_GT else lacking if state in _NOT_IN_GT else unknown
+            kind = having if state in _IN_GT else lacking if state in NOT_IN_GROUND_TRUTH else unknown
             kind.add(case)
     return len(having | (unknown - lacking))
 
 
 _IN_GT = (Status.PRESENT, Status.MISSED)
-_NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
 
 
 def _lacking(scored: ScoredSet, metric: str, lists: Mapping[str, frozenset[str]], gone: frozenset[str]) -> LackingCases:

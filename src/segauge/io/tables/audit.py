@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.io.tables.cells import Cell
-from segauge.scores import ScoreTable, Status
+from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ def _equal_cases(
     words = f"the models were not scored on the same cases: of {len(union)}, {lacking}"
     _refuse_or_note("cases", repairs.cases, len(short), words, findings)
     common = set(union).intersection(*(axes[0] for axes in models.values()))
-    absent = {(case, structure) for (_, case, structure), state in status.items() if state in _NOT_IN_GT}
+    absent = {(case, structure) for (_, case, structure), state in status.items() if state in NOT_IN_GROUND_TRUTH}
     for model, (cases, structures, _) in models.items():
         if repairs.cases == "common":
             cases[:] = [case for case in cases if case in common]
@@ -251,9 +251,6 @@ def _equal_cases(
                 lost = Status.ABSENT if (case, structure) in absent else Status.PREDICTION_MISSING
                 status.setdefault((model, case, structure), lost)
         cases[:] = union
-
-
-_NOT_IN_GT = (Status.ABSENT, Status.SPURIOUS)
 
 
 def _tables(
