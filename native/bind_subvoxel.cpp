@@ -84,7 +84,10 @@ SubvoxelRule read_rule(const nb::object& rule) {
   read_fans(loops, skip, out.fans);
   out.near_steps = nb::cast<double>(rule.attr("near_steps"));
   out.far_steps = nb::cast<double>(rule.attr("far_steps"));
-  out.outline_error = nb::cast<double>(rule.attr("outline_error_mm"));
+  out.chord_steps = nb::cast<double>(rule.attr("chord_steps"));
+  out.chord_error = nb::cast<double>(rule.attr("chord_error_mm"));
+  out.roundness_error = nb::cast<double>(rule.attr("roundness_error"));
+  for (const nb::handle axis : nb::borrow<nb::tuple>(rule.attr("cap_axes"))) out.has_caps[skip + nb::cast<size_t>(axis)] = true;
   for (const nb::handle axis : nb::borrow<nb::tuple>(rule.attr("thick_axes"))) out.is_thick[skip + nb::cast<size_t>(axis)] = true;
   read_steps(linear, out.lattice);
   for (size_t axis = 0; axis < 3; ++axis) out.edge[axis] = std::sqrt(dot(out.lattice.step[axis], out.lattice.step[axis]));

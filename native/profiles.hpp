@@ -2,11 +2,13 @@
 // (segauge/geometry/reference/profiles.py).
 #pragma once
 
-#include "edge_cuts.hpp"
+#include "cut_lines.hpp"
 
 namespace segauge {
 
-// Moves the cuts of the edges along thick axes from where the bells say to where the outlines of the slices do.
-void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const SubvoxelRule& rule, int threads);
+// Moves the cuts of the edges along thick axes to where the outlines of the slices say, where they do. `lines`: along
+// each axis, as the bells say.
+void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const std::array<CutLines, 3>& lines,
+                      const SubvoxelRule& rule, int threads);
 
 }  // namespace segauge

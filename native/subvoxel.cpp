@@ -3,7 +3,7 @@
 #include <cmath>
 #include <utility>
 
-#include "edge_cuts.hpp"
+#include "chords.hpp"
 #include "parallel.hpp"
 #include "profiles.hpp"
 #include "targets.hpp"
@@ -119,13 +119,23 @@ std::vector<uint8_t> make_room(const CellSet& set, const SubvoxelRule& rule, Fan
   return codes;
 }
 
+// Moves the cuts to where the shape of the object in the layers around says, where it says more than bells. What it
+// says depends on where the bells cut the lines of voxels, and not on the order of the axes.
+void move_by_wider_view(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const SubvoxelRule& rule, int threads) {
+  if (rule.has_caps == std::array<bool, 3>{} && rule.is_thick == std::array<bool, 3>{}) return;
+  const Place size = padded_size(mask);
+  const std::array<CutLines, 3> lines{CutLines(cuts, set, size, 0), CutLines(cuts, set, size, 1), CutLines(cuts, set, size, 2)};
+  move_to_chords(cuts, mask, set, lines, rule, threads);
+  move_to_profiles(cuts, mask, set, lines, rule, threads);
+}
+
 }  // namespace
 
 SubvoxelSurface find_subvoxel_surface(const BitVolume& mask, const BitVolume* ignore, const SubvoxelRule& rule, int threads) {
   SubvoxelSurface out;
   out.set = find_cells(mask, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
   EdgeCuts cuts = find_cuts(mask, out.set, make_room(out.set, rule, out.fans), rule, threads);
-  move_to_profiles(cuts, mask, out.set, rule, threads);
+  move_by_wider_view(cuts, mask, out.set, rule, threads);
   parallel_for(static_cast<int64_t>(out.set.bricks.size()), threads, [&](int64_t number) {
     const auto b = static_cast<size_t>(number);
     CellSet::Brick& brick = out.set.bricks[b];

@@ -19,11 +19,15 @@ struct SubvoxelRule {
   std::array<Bell, 3> bells;  // widest first
   bool needs_both_classes = true;  // else the share of background is what that of foreground leaves, without much rounding
   FanTable fans;
+  // Chords say where caps end (chords.hpp).
+  std::array<bool, 3> has_caps{};  // by axis
+  double chord_steps = 0;          // how far their ends may be, in steps of the axis
+  double chord_error = 0;          // mm that they may be off
+  double roundness_error = 0;      // what a cap may differ from a round one
   // Along a thick axis the vertices lie where the outlines in the slices say (profiles.hpp).
   std::array<bool, 3> is_thick{};
   std::array<double, 3> edge{};        // of a voxel, mm
   double near_steps = 0, far_steps = 0;  // how far an outline may be outside and inside of it, in steps of the thick axis
-  double outline_error = 0;              // mm that an outline may be off
   Patterns lattice;  // its steps, and for every code a box that holds all that can be in a cell
 };
 

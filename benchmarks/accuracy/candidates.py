@@ -10,7 +10,7 @@ Every candidate moves the vertices of the same marching-cubes surface along thei
 - `one bell`: the depths of one bell of 1.5 edges.
 - `two bells`: the depths of 1.5 edges and 1.5 / sqrt(2), curvature cancelled.
 - `three bells`: two widths where the object is thick, two narrower ones where it is thin.
-- `three bells, circles`: the rule of segauge.geometry.subvoxel, in which across thick slices the outlines count.
+- `the rule`: that of segauge.geometry.subvoxel, in which chords end caps and outlines count between thick slices.
 - `elastic net` (with --slow): vertices relaxed until the bending of the net is least, held to their edges.
 """
 
@@ -67,7 +67,7 @@ def two_bells(mask: Bools, rule: SubvoxelRule) -> Cuts:
 
 def three_bells(mask: Bools, rule: SubvoxelRule) -> Cuts:
     """Return what the bells of the rule say along all axes."""
-    return edge_positions(mask, dataclasses.replace(rule, thick_axes=()))
+    return edge_positions(mask, dataclasses.replace(rule, cap_axes=(), thick_axes=()))
 
 
 def elastic_net(mask: Bools, rule: SubvoxelRule) -> Cuts:
@@ -102,7 +102,7 @@ CANDIDATES: Mapping[str, Callable[[Bools, SubvoxelRule], Cuts]] = {
     "one bell": one_bell,
     "two bells": two_bells,
     "three bells": three_bells,
-    "three bells, circles": edge_positions,
+    "the rule": edge_positions,
 }
 SLOW: Mapping[str, Callable[[Bools, SubvoxelRule], Cuts]] = {"elastic net": elastic_net}
 

@@ -2,10 +2,11 @@
 
 `python -m benchmarks.accuracy.rules [--pairs 6] [--shapes ball,torus] [--organs N] [--offsets 3]`
 
-- `the rule`: three bells, and across thick slices circles through outlines, weighted by how sure they are.
-- `bells alone`: no circles.
-- `circles, no weight`: the circle through the last three outlines is believed, whatever they are.
-- `circles, all axes`: circles also along the axes within the slices, and of cubic voxels.
+- `the rule`: three bells, chords that end caps, and between thick slices circles through outlines.
+- `bells alone`: neither chords nor circles.
+- `no chords`, `no circles`: what is said.
+- `round caps`: all caps are taken to be round, whatever a third layer says of them.
+- `sure chords`: chords are believed, whatever errors of their ends would do.
 
 On solids with closed-form truth and, with `--organs`, on the smallest N of the readers' organs (0: none). All of it in
 the kernel; other ways to place the vertices, which the kernel does not know: `benchmarks.accuracy.candidates`.
@@ -31,9 +32,11 @@ from segauge.geometry.subvoxel import SubvoxelRule, subvoxel_rule
 
 RULES: Mapping[str, Callable[[SubvoxelRule], SubvoxelRule]] = {
     "the rule": lambda rule: rule,
-    "bells alone": lambda rule: dataclasses.replace(rule, thick_axes=()),
-    "circles, no weight": lambda rule: dataclasses.replace(rule, outline_error_mm=0.0),
-    "circles, all axes": lambda rule: dataclasses.replace(rule, thick_axes=tuple(range(rule.ndim))),
+    "bells alone": lambda rule: dataclasses.replace(rule, cap_axes=(), thick_axes=()),
+    "no chords": lambda rule: dataclasses.replace(rule, cap_axes=()),
+    "no circles": lambda rule: dataclasses.replace(rule, thick_axes=()),
+    "round caps": lambda rule: dataclasses.replace(rule, roundness_error=0.0),
+    "sure chords": lambda rule: dataclasses.replace(rule, chord_error_mm=0.0),
 }
 
 

@@ -6,7 +6,7 @@ import pytest
 from segauge import surface_metrics
 from segauge.geometry.reference.profiles import _circle_zeros
 from segauge.geometry.reference.subvoxel import edge_positions
-from segauge.geometry.subvoxel import FAR_STEPS, REACH, THICK, WIDTHS, subvoxel_rule
+from segauge.geometry.subvoxel import CHORD_STEPS, FAR_STEPS, REACH, THICK, WIDTHS, subvoxel_rule
 from segauge.grid import Grid
 from segauge.phantoms import Ball, Box, distance_truth
 
@@ -72,7 +72,7 @@ def test_a_flat_top_stays_in_the_middle():
 def test_outlines_out_of_reach_change_nothing():
     rng = np.random.default_rng(3)
     spacing = (1.0, 1.0, 2.0)
-    reach = int(FAR_STEPS * spacing[2] + np.ceil(REACH * WIDTHS[0])) + 1
+    reach = int(max(FAR_STEPS, CHORD_STEPS) * spacing[2] + np.ceil(REACH * WIDTHS[0])) + 1
     mask = np.zeros((60, 12, 12), dtype=bool)
     mask[2:12, 2:10, 2:10] = rng.random((10, 8, 8)) < 0.7
     changed = mask.copy()

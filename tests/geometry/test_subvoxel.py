@@ -12,7 +12,7 @@ from segauge.geometry import reference
 from segauge.geometry.distances import find_boundary_band, measure_surface_distances
 from segauge.geometry.engine import engine
 from segauge.geometry.reference.subvoxel import depths, edge_positions, subvoxel_surface, surface_through
-from segauge.geometry.subvoxel import MARGIN, REACH, WIDTHS, subvoxel_rule
+from segauge.geometry.subvoxel import MARGIN, subvoxel_rule
 from segauge.grid import Grid
 from segauge.phantoms import Ball, distance_truth
 from tests.geometry.test_distances import printed_with_wide_and_narrow_registers
@@ -152,19 +152,6 @@ def test_scaling_the_spacing_scales_the_distances():
     np.testing.assert_allclose(ten.d_pg, 10 * one.d_pg, rtol=0, atol=1e-7)
 
 
-def test_voxels_out_of_reach_change_nothing():
-    """The widest bell ends after REACH widths; one voxel more cannot matter."""
-    reach = int(np.ceil(REACH * WIDTHS[0]))
-    rng = np.random.default_rng(8)
-    mask = np.zeros((40, 16, 16), dtype=bool)
-    mask[4:16, 2:14, 2:14] = blob(rng, (12, 12, 12))
-    changed = mask.copy()
-    changed[16 + reach + 1 :] = rng.random((40 - 16 - reach - 1, 16, 16)) < 0.4
-    rule = subvoxel_rule(np.eye(3))
-    for before, after in zip(edge_positions(mask, rule), edge_positions(changed, rule), strict=True):
-        np.testing.assert_array_equal(before[:15], after[:15])
-
-
 @pytest.mark.parametrize("mask", [np.ones((1, 1, 1)), np.ones((1, 4, 5)), np.ones((1, 1, 6)), np.ones((1, 3))])
 def test_what_is_one_voxel_thick_keeps_its_thickness(mask):
     """Across its thin direction nothing is known: there it is as thick as that of marching cubes, not collapsed."""
@@ -228,7 +215,7 @@ def test_balls_are_found():
         surface = surface_through(mask, None, places, rule)
         away = np.linalg.norm(surface.points - 1 + origin - center, axis=1) - 10
         found[name] = np.average(np.abs(away), weights=surface.areas), surface.areas.sum() / (4 * pi * 100)
-    assert found["subvoxel"] == (pytest.approx(0.05, abs=0.005), pytest.approx(1, abs=0.005))
+    assert found["subvoxel"] == (pytest.approx(0.038, abs=0.005), pytest.approx(1, abs=0.005))
     assert found["marching cubes"] == (pytest.approx(0.13, abs=0.01), pytest.approx(1.07, abs=0.01))
 
 

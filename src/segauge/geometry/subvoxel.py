@@ -12,12 +12,14 @@ boundary divides the edge between two neighbours of different class in the ratio
 - A voxel that its neighbourhood would put on the other side has depth 0: the surface passes (almost) through its
   centre, never beyond it. Every centre stays on its side, and the topology is that of the marching-cubes surface.
 - Where either class is a single voxel thick along the edge, nothing is known of its thickness: the middle.
-- Across thick slices neighbours along the edge are too far away for a bell. There the outlines of the object in the
-  slices say where the surface passes, as the circle through three of them does (`reference/profiles.py`); this is what
-  closes a cap above its last slice.
+- A flat top lies between two layers of voxels, and bells see no slope there. How wide the object is in the last two
+  layers says where it ends (`reference/chords.py`).
+- Across thick slices neighbours along the edge are too far away for a bell. Between two slices that both show an
+  outline nearby, the circle through three of the outlines says where the surface passes (`reference/profiles.py`).
 
-The surface is the marching-cubes surface with its vertices moved along their edges. Voxels further away than
-`REACH` widths, and across thick slices `FAR_STEPS` of them, change nothing.
+The surface is the marching-cubes surface with its vertices moved along their edges. Chords and outlines further away
+than `CHORD_STEPS` and `FAR_STEPS` voxels along the edge are long, and what is `REACH` widths beyond their ends, change
+nothing.
 """
 
 from __future__ import annotations
@@ -44,9 +46,11 @@ REACH = 2.5
 #: of voxels outside of it, and inside, to say something about it.
 THICK = 1.5
 NEAR_STEPS, FAR_STEPS = 2.0, 8.0
-#: How much an outline is taken to be off, in smallest voxel edges: the more this would move the end of a cap, the less
-#: the outlines count.
-OUTLINE_ERROR = 0.25
+#: The end of a chord may be this many steps of the edge away from a column of voxels to say something about its cap.
+CHORD_STEPS = 10.0
+#: How much the end of a chord is taken to be off, in smallest voxel edges, and the roundness of a cap, which is 1 for
+#: balls, as long as nothing is known of it: the more these would move the end of a cap, the less the chord counts.
+CHORD_ERROR, ROUNDNESS_ERROR = 0.2, 0.5
 #: The largest cosine between two axes at right angles.
 RIGHT_ANGLE = 1e-6
 #: The least share of an edge between a voxel centre and the surface.
@@ -85,8 +89,10 @@ class SubvoxelRule:
 
     Three bells, widest first; `thin_from_mm` and `thin_to_mm`: how much less deep the widest may find a voxel than the
     next before the narrower ones begin to count, and count alone.
+    `cap_axes`: those along which chords end caps; the ends of chords may be `chord_steps` of the axis' steps away, and
+    are taken to be off by `chord_error_mm`, the roundness of a cap by `roundness_error`.
     `thick_axes`: across thick slices; an outline may be `near_steps` of their steps away from a column of voxels
-    outside of it, `far_steps` inside; `outline_error_mm`: how much it is taken to be off.
+    outside of it, `far_steps` inside.
     """
 
     ndim: int
@@ -95,8 +101,11 @@ class SubvoxelRule:
     bells: tuple[Bell, Bell, Bell]
     thin_from_mm: float
     thin_to_mm: float
-    outline_error_mm: float
+    chord_error_mm: float
+    cap_axes: tuple[int, ...]
     thick_axes: tuple[int, ...]
+    chord_steps: float = CHORD_STEPS
+    roundness_error: float = ROUNDNESS_ERROR
     near_steps: float = NEAR_STEPS
     far_steps: float = FAR_STEPS
     margin: float = MARGIN
@@ -113,6 +122,7 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
     """Return the rule for a lattice. Where its axes are not at right angles the bell follows them."""
     edges = _edges(linear)
     finest = float(edges.min())
+    axes = tuple(range(len(edges))) if _is_orthogonal(linear, edges) else ()
     wide, middle, narrow = (
         Bell(width * finest, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist())) for width in WIDTHS
     )
@@ -123,8 +133,9 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
         (wide, middle, narrow),
         THIN_FROM * finest,
         THIN_TO * finest,
-        OUTLINE_ERROR * finest,
-        _thick_axes(linear, edges),
+        CHORD_ERROR * finest,
+        axes,
+        tuple(axis for axis in axes if edges[axis] >= THICK * finest),
     )
 
 
@@ -132,12 +143,10 @@ def _edges(linear: Floats) -> Floats:
     return np.asarray(np.sqrt((linear * linear).sum(axis=0)))
 
 
-def _thick_axes(linear: Floats, edges: Floats) -> tuple[int, ...]:
-    """Return the axes across thick slices; none where the axes are not at right angles."""
+def _is_orthogonal(linear: Floats, edges: Floats) -> bool:
+    """Whether all axes are at right angles: chords and outlines are only worth something then."""
     cosines = linear.T @ linear / np.outer(edges, edges) - np.eye(len(edges))
-    if np.abs(cosines).max() > RIGHT_ANGLE:
-        return ()
-    return tuple(int(axis) for axis in np.flatnonzero(edges >= THICK * edges.min()))
+    return bool(np.abs(cosines).max() <= RIGHT_ANGLE)
 
 
 def _bell_along(step: float) -> Floats:

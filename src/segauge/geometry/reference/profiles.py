@@ -1,16 +1,13 @@
-"""Reference: where the sub-voxel surface cuts edges across thick slices.
+"""Reference: where the sub-voxel surface cuts edges between thick slices.
 
 A column of voxels crosses the slices; in each the outline of the mask (the points where it cuts the edges between the
 voxels of that slice) is some distance away, counted positive inside. These distances are points of the object's
-profile beside the column, and the surface crosses the column where the profile does: where the circle through the three
-points nearest to the edge says so.
+profile beside the column, and the surface crosses the column where the profile does: where the circle through three
+points says so, those of the slice outside, of the one inside and of the next further in. Where the circle does not
+cross between the first two, a straight line does.
 
-- Where the outline in the slice outside is near, the three points are that slice, the one inside and the next further
-  in. Where the circle does not cross between the first two, a straight line does.
-- Where it is not (the last slice of a cap), the three points are those inside, and the circle goes on beyond them.
-  Where it crosses the column only after the slice outside, the slice refutes it: the further, the more the bells count
-  instead. So they do the more, the more the answer would move if the outlines were off by a part of a voxel.
-- Where the next slice further in is outside, or an outline is out of reach, the bells alone count.
+Where the outline in the slice outside is not near (the last slice of a cap), the next slice further in is outside, or
+an outline is out of reach, the profile says nothing.
 """
 
 from __future__ import annotations
@@ -26,58 +23,32 @@ Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
 
 _SLACK = 1 + 1e-9  # distances that are equal but for rounding count as equal
-_FARTHEST = 3.0  # steps: a cap that ends further away is refuted in any case
-_IGNORANCE = 1 / 12  # the variance of a place between 0 and 1 of which nothing is known
 
 
 def profile_positions(axis: int, mask: Bools, cuts: Sequence[Floats], rule: SubvoxelRule) -> Floats:
-    """Return where the surface cuts the edges along a thick axis, 0 to 1; `cuts`: where the bells say, for all axes."""
+    """Return where the surface cuts the edges along a thick axis, 0 to 1; nan where the profile does not say.
+
+    `cuts`: where the bells say, for all axes.
+    """
     inside = np.moveaxis(mask, axis, 0)
-    found = np.moveaxis(cuts[axis], axis, 0).copy()
+    found = np.full(np.moveaxis(cuts[axis], axis, 0).shape, np.nan)
     signed = np.moveaxis(_signed_distances(axis, mask, cuts, rule), axis, 0)
-    signed = np.concatenate(
-        [np.full((2, *signed.shape[1:]), -np.inf), signed, np.full((2, *signed.shape[1:]), -np.inf)]
-    )
-    step = rule.edges_mm[axis]
-    for low in range(len(found)):
-        for here, further in ((low, -1), (low + 1, 1)):
-            there = 2 * low + 1 - here
-            columns = inside[here] & ~inside[there]
-            slices = [there, here, here + further, here + 2 * further]
-            profile = np.array([signed[k + 2][columns] for k in slices])
-            bells = found[low][columns] if here == low else 1 - found[low][columns]
-            place = np.clip(_places(profile, step, rule.outline_error_mm, bells), rule.margin, 1 - rule.margin)
-            found[low][columns] = place if here == low else 1 - place
+    for way in (1, -1):
+        layers, outlines, places = inside[::way], signed[::way], found[::way]
+        last = layers[:-2] & layers[1:-1] & ~layers[2:]
+        following, within, outside = (outlines[k : k + len(last)][last] for k in range(3))
+        place = np.clip(_places(following, within, outside, rule.edges_mm[axis]), rule.margin, 1 - rule.margin)
+        places[1:][last] = place if way == 1 else 1 - place
     return np.moveaxis(found, 0, axis)
 
 
-def _places(profile: Floats, step: float, error: float, otherwise: Floats) -> Floats:
-    """Return where between the slice inside and the one outside the surface passes, 0 to 1."""
-    outside, inside, following, last = profile
+def _places(following: Floats, inside: Floats, outside: Floats, step: float) -> Floats:
+    """Return where between the slice inside and the one outside the surface passes, 0 to 1; nan where it is unknown."""
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        between = _circle_zeros(following, inside, outside, step, 0.0) / step
-        between = np.where(between <= 1, between, inside / (inside - outside))
-        beyond = _ends_of_caps(profile[1:], step)
-        refuted = np.clip(beyond - 1, 0, 1)
-        beyond = np.where(beyond <= 1, beyond, 1 - refuted + refuted * otherwise)
-        weight = _IGNORANCE / (_IGNORANCE + _variances_of_caps(profile[1:], step, error))
-        beyond = otherwise + (beyond - otherwise) * weight
-    is_known = np.isfinite(inside) & np.isfinite(following) & (following > 0)
-    is_cap = ~np.isfinite(outside) & np.isfinite(last)
-    return np.where(is_known & np.isfinite(outside), between, np.where(is_known & is_cap, beyond, otherwise))
-
-
-def _ends_of_caps(outlines: Floats, step: float) -> Floats:
-    """Return where beyond the last slice of a cap its profile ends, in steps; at most `_FARTHEST`."""
-    inside, following, last = outlines
-    return np.minimum(_circle_zeros(last, following, inside, step, step) / step - 1, _FARTHEST)
-
-
-def _variances_of_caps(outlines: Floats, step: float, error: float) -> Floats:
-    """Return how much the ends of caps would vary if the three outlines were off by `error`, each for itself."""
-    shifts = error * np.eye(3)[:, :, np.newaxis]
-    halves = [(_ends_of_caps(outlines + shift, step) - _ends_of_caps(outlines - shift, step)) / 2 for shift in shifts]
-    return np.asarray(sum(half**2 for half in halves))
+        place = _circle_zeros(following, inside, outside, step, 0.0) / step
+        place = np.where(place <= 1, place, inside / (inside - outside))
+    is_known = np.isfinite(following) & np.isfinite(inside) & np.isfinite(outside)
+    return np.where(is_known, place, np.nan)
 
 
 def _circle_zeros(before: Floats, middle: Floats, after: Floats, step: float, start: float) -> Floats:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.geometry.patterns import triangle_normals, triangles_of
+from segauge.geometry.reference.chords import chord_positions
 from segauge.geometry.reference.masks import ReferenceMask
 from segauge.geometry.reference.profiles import profile_positions
 from segauge.geometry.reference.surfaces import Floats, Ints, Targets, distances_to, find_cells
@@ -64,8 +65,13 @@ def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
     """Return for each axis where the surface cuts the edge from every voxel to the next, 0 to 1 (nan: not cut)."""
     depth = depths(mask, rule)
     cuts = [_positions_along(axis, mask, depth, rule.margin) for axis in range(mask.ndim)]
+    caps = [
+        chord_positions(axis, mask, cuts, rule) if axis in rule.cap_axes else cuts[axis] for axis in range(mask.ndim)
+    ]
     profiles = {axis: profile_positions(axis, mask, cuts, rule) for axis in rule.thick_axes}
-    return [profiles.get(axis, cut) for axis, cut in enumerate(cuts)]
+    return [
+        np.where(np.isfinite(profiles[k]), profiles[k], cap) if k in profiles else cap for k, cap in enumerate(caps)
+    ]
 
 
 def subvoxel_surface(mask: Bools, ignore: Bools | None, rule: SubvoxelRule) -> SubvoxelSurface:

@@ -1,0 +1,12 @@
+// How wide an object is in its last two layers says where its caps end (segauge/geometry/reference/chords.py).
+#pragma once
+
+#include "cut_lines.hpp"
+
+namespace segauge {
+
+// Moves the cuts of caps. `lines`: along each axis, as the bells say.
+void move_to_chords(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const std::array<CutLines, 3>& lines,
+                    const SubvoxelRule& rule, int threads);
+
+}  // namespace segauge
