@@ -68,7 +68,7 @@ class Search {
     bounds_.allow(best_.data());
     tried_.fill(-1);
     found_in_ = -1;
-    if (hints_[last_hint_].index >= 0) guess();
+    guess();
     if (worst_ > enough_ && !search_window()) search_blocks();
     if (found_in_ >= 0) keep_hint();
     std::copy_n(best_.data(), query.count, best);
@@ -111,7 +111,9 @@ class Search {
     const auto& at = query_->at;
     const Hint& hint = hint_for(at);
     int64_t next = cell_index(at[0] + hint.step[0], at[1] + hint.step[1], at[2] + hint.step[2]);
+    if (next < 0 && !is_beside(hint.at, at)) next = cell_nearby(at);
     if (next < 0) next = hint.index;
+    if (next < 0) return;
     const int64_t below = cell_below(next, query_->count / 2);
     if (below >= 0) next = below;
     for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
@@ -120,6 +122,35 @@ class Search {
       const auto farthest = std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count));
       next = cell_below(next, static_cast<size_t>(farthest - best_.begin()));
     }
+  }
+
+  static bool is_beside(const std::array<int64_t, 3>& a, const std::array<int64_t, 3>& b) {
+    return std::abs(a[0] - b[0]) <= 2 && std::abs(a[1] - b[1]) <= 2 && std::abs(a[2] - b[2]) <= 2;
+  }
+
+  // The nearest cell of the brick of a position, or of one beside it; -1 if there is none.
+  int64_t cell_nearby(const std::array<int64_t, 3>& at) const {
+    static constexpr int8_t kOutwards[] = {0, -1, 1};
+    for (const int8_t z : kOutwards)
+      for (const int8_t y : kOutwards)
+        for (const int8_t x : kOutwards) {
+          const CellSet::Brick* brick = brick_at((at[0] >> 3) + z, (at[1] >> 3) + y, (at[2] >> 3) + x);
+          if (brick != nullptr) return nearest_of(*brick, at);
+        }
+    return -1;
+  }
+
+  int64_t nearest_of(const CellSet::Brick& brick, const std::array<int64_t, 3>& at) const {
+    int64_t nearest = brick.begin;
+    double least = kInfinity;
+    for (int64_t i = brick.begin; i < to_.end_of(static_cast<size_t>(&brick - to_.bricks.data())); ++i) {
+      const Cell& cell = to_.cells[static_cast<size_t>(i)];
+      const Vec3 away = lattice_.offset(at[0] - cell.z, at[1] - cell.y, at[2] - cell.x);
+      if (dot(away, away) >= least) continue;
+      least = dot(away, away);
+      nearest = i;
+    }
+    return nearest;
   }
 
   void keep_hint() {

@@ -9,6 +9,7 @@
 
 #include "bitvolume.hpp"
 #include "discs.hpp"
+#include "unzeroed.hpp"
 
 namespace segauge {
 
@@ -30,25 +31,6 @@ struct SampleGroup {
 
   static constexpr size_t count_for(size_t samples) { return (samples + kSize - 1) / kSize; }  // groups
 };
-
-// Memory that is not zeroed before it is written: the pieces of a large surface fill a good part of a cache many times.
-template <class T>
-struct Unset : std::allocator<T> {
-  template <class Other>
-  struct rebind {
-    using other = Unset<Other>;
-  };
-  template <class Made>
-  void construct(Made* place) {
-    ::new (static_cast<void*>(place)) Made;
-  }
-  template <class Made, class... Arguments>
-  void construct(Made* place, Arguments&&... arguments) {
-    ::new (static_cast<void*>(place)) Made(std::forward<Arguments>(arguments)...);
-  }
-};
-template <class T>
-using Unzeroed = std::vector<T, Unset<T>>;
 
 // Ways to look at a lattice, mirrored or turned, under which it is the same, and what they show of its cells.
 struct LatticeViews {
