@@ -59,10 +59,8 @@ class Search {
     searched_ = searched;
     enough_ = enough;
     groups_ = SampleGroup::count_for(query.count);
-    best_.resize(std::max(best_.size(), groups_ * SampleGroup::kSize));
-    found_.resize(best_.size());
     std::copy_n(best, query.count, best_.data());
-    std::fill(best_.begin() + static_cast<int64_t>(query.count), best_.end(), best[query.count - 1]);
+    std::fill(best_.data() + query.count, best_.data() + groups_ * SampleGroup::kSize, best[query.count - 1]);
     worst_ = *std::max_element(best, best + query.count);
     bounds_.enter(query.groups, query.count);
     bounds_.allow(best_.data());
@@ -256,7 +254,8 @@ class Search {
     pieces_.squared_distances(*query_, cell, found_.data());
     double worst = 0;
     bool improved = false;
-    for (size_t i = 0; i < groups_ * SampleGroup::kSize; ++i) {
+    const size_t count = groups_ * SampleGroup::kSize;
+    for (size_t i = 0; i < count; ++i) {
       improved |= found_[i] < best_[i];
       best_[i] = std::min(best_[i], found_[i]);
       worst = std::max(worst, best_[i]);
@@ -349,7 +348,7 @@ class Search {
   const Query* query_ = nullptr;
   size_t groups_ = 0;
   int64_t searched_ = -1;  // all cells within so many steps were searched
-  std::vector<double> best_, found_;  // of all points, and to the cell at hand
+  std::array<double, RoughPoints::kMost> best_{}, found_{};  // of all points, and to the cell at hand
   double worst_ = kInfinity;          // the largest of best_
   double enough_ = 0;                 // the search ends when worst_ is no larger
   double squared_gap_[3][2 * kWindowSpan + 1] = {};

@@ -50,7 +50,7 @@ NEAR_STEPS, FAR_STEPS = 2.0, 8.0
 CHORD_STEPS = 10.0
 #: How much the end of a chord is taken to be off, in smallest voxel edges, and the roundness of a cap, which is 1 for
 #: balls, as long as nothing is known of it: the more these would move the end of a cap, the less the chord counts.
-CHORD_ERROR, ROUNDNESS_ERROR = 0.2, 0.5
+CHORD_ERROR, ROUNDNESS_ERROR = 0.2, 0.2
 #: The largest cosine between two axes at right angles.
 RIGHT_ANGLE = 1e-6
 #: The least share of an edge between a voxel centre and the surface.
