@@ -30,9 +30,13 @@ class Stored:
 
 @dataclass(frozen=True)
 class Effort:
-    """Repetitions of a call (the best counts), seconds after which no further one starts, and when it is ended."""
+    """How a call is repeated, of which the best counts.
+
+    At least so many times and for so many seconds; when no further repetition starts, and when a call is ended.
+    """
 
     repeats: int = 5
+    least_s: float = 0.0
     budget_s: float = 5.0
     timeout_s: float = 300.0
 
@@ -80,7 +84,7 @@ class Runner:
     def time_fresh(self, tool: str, stored: Stored, threads: int = 1) -> Timing:
         """Return one repetition in a process of its own: its peak memory is that of this input alone."""
         with Worker(stored.kind, tool, threads) as worker:
-            return worker.time(_request(stored, replace(self.effort, repeats=1)), self.effort.timeout_s)
+            return worker.time(_request(stored, replace(self.effort, repeats=1, least_s=0.0)), self.effort.timeout_s)
 
     def _worker(self, kind: str, tool: str, threads: int) -> Worker:
         key = (kind, tool, threads)
@@ -90,7 +94,7 @@ class Runner:
 
 
 def _request(stored: Stored, effort: Effort) -> dict[str, Any]:
-    return {**stored.request, "repeats": effort.repeats, "budget_s": effort.budget_s}
+    return {**stored.request, "repeats": effort.repeats, "least_s": effort.least_s, "budget_s": effort.budget_s}
 
 
 def _store(source: Pair | Case, folder: Path) -> Stored:

@@ -91,7 +91,9 @@ def _warm_up(kind: str, tool: Tool, threads: int) -> None:
 
 def _serve(kind: str, tool: Tool, threads: int, request: Mapping[str, Any]) -> dict[str, Any]:
     call = tool.prepare(_load(kind, request), threads)
-    seconds, cpu_seconds, result = _time(call, int(request["repeats"]), float(request["budget_s"]))
+    seconds, cpu_seconds, result = _time(
+        call, int(request["repeats"]), float(request.get("least_s", 0.0)), float(request["budget_s"])
+    )
     values = tool.values(result)
     if strange := [f"{key} = {value}" for key, value in values.items() if not math.isfinite(value)]:
         return {"error": f"answered {', '.join(strange)}"}
@@ -114,12 +116,15 @@ def _load(kind: str, request: Mapping[str, Any]) -> Input:
     return Case(pred, gt, spacing, tolerance, structures)
 
 
-def _time(call: Call, repeats: int, budget_s: float) -> tuple[list[float], list[float], Any]:
-    """Return wall and processor seconds of each repetition; no further one starts once the budget is spent."""
+def _time(call: Call, repeats: int, least_s: float, budget_s: float) -> tuple[list[float], list[float], Any]:
+    """Return wall and processor seconds of each repetition; no further one starts once the budget is spent.
+
+    Short calls are repeated for `least_s`: a handful of a millisecond each would say how the machine woke up.
+    """
     seconds: list[float] = []
     cpu_seconds: list[float] = []
     result = None
-    while len(seconds) < repeats and (not seconds or sum(seconds) < budget_s):
+    while not seconds or (sum(seconds) < budget_s and (len(seconds) < repeats or sum(seconds) < least_s)):
         result = None  # release the previous one before the next is made
         wall, cpu = time.perf_counter(), time.process_time()
         result = call()

@@ -28,6 +28,8 @@ from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 SELF_CROPPING = ("surface-distance", "monai")
 PEERS = tuple(name for name, tool in PAIR_TOOLS.items() if tool.environment != "own")
 LOOPS = tuple(name for name, tool in CASE_TOOLS.items() if tool.environment != "own")
+#: How long a short call is repeated.
+LEAST_S = 0.5
 SLOW_EFFORT = Effort(repeats=2, budget_s=60.0, timeout_s=1800.0)
 
 
@@ -175,7 +177,7 @@ def main(arguments: Sequence[str] | None = None) -> SpeedRun:
     parser.add_argument("--cache", action="store_true", help="take peers' timings on the same arrays from earlier runs")
     parser.add_argument("--out", type=Path, help="write everything that was measured to this JSON file")
     given = parser.parse_args(arguments)
-    with Runner(Effort(repeats=given.repeats), use_cache=given.cache) as runner:
+    with Runner(Effort(repeats=given.repeats, least_s=LEAST_S), use_cache=given.cache) as runner:
         found = run(_selection(given), runner)
     print(describe(found))
     if given.out is not None:
