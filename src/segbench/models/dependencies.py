@@ -1,7 +1,8 @@
 """What a model's command depends on beside its text: files, folders of weights and container images that it names.
 
 Their hashes are part of the cache key of a prediction: weights that were trained again under the same name, or a tag
-that was moved to another image, are another model.
+that was moved to another image, are another model. A file that a command writes notes to is not: it would be another
+model after every prediction.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ _NO_PART = ("__pycache__", ".git", ".DS_Store")
 
 #: A folder of more files than this is data that a command is shown, and no part of it.
 _MOST_FILES = 5_000
+
+#: How the names of files end that a command writes notes to, rather than depends on, unless they are programs.
+_WRITTEN_TO = ("", ".log", ".txt", ".out", ".err", ".csv", ".tsv", ".tmp", ".lock", ".pid")
 
 #: Where the system's own programs lie: an update of theirs is no other model.
 _SYSTEM = ("/bin", "/dev", "/etc", "/lib", "/proc", "/sbin", "/sys", "/usr")
@@ -108,10 +112,14 @@ def _paths_in(word: str) -> Iterator[Path]:
         if "{" in part or not path.is_absolute() or any(path.is_relative_to(place) for place in _SYSTEM):
             continue
         try:
-            if len(path.parts) > 2 and path.exists():
+            if len(path.parts) > 2 and path.exists() and not _is_written_to(path):
                 yield path.resolve()
         except (OSError, ValueError):
             continue
+
+
+def _is_written_to(path: Path) -> bool:
+    return path.is_file() and path.suffix.lower() in _WRITTEN_TO and not os.access(path, os.X_OK)
 
 
 def _folder_hash(folder: Path) -> str:

@@ -65,6 +65,21 @@ def test_a_command_that_names_no_file_is_its_text_alone(tmp_path, monkeypatch):
     assert set(options_of(f"/bin/sh net --data {tmp_path / 'data'} /")) == {"command"}
 
 
+@pytest.mark.parametrize("name", ["count", "net.log", "times.CSV"])
+def test_a_file_that_a_command_writes_notes_to_is_no_part_of_it(name, tmp_path):
+    text = f"net --notes {tmp_path / name}"
+    before = options_of(text)
+    (tmp_path / name).write_text("one more")
+    assert options_of(text) == before
+
+
+def test_a_program_counts_whatever_its_name_ends_in(tmp_path):
+    program = tmp_path / "predict"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    assert set(options_of(f"{program} --fast")["files"]) == {"predict"}
+
+
 def test_weights_that_changed_are_other_predictions(tmp_path):
     """The model gives out its weights, which are a label map."""
     image = tmp_path / "image.nii.gz"
