@@ -39,13 +39,6 @@ class PatternPieces {
   SquaredDistances squared_distances_ = squared_distances_here();
 };
 
-// The cells of the bricks of a chunk.
-std::pair<size_t, size_t> cells_of_chunk(const CellSet& from, int64_t chunk) {
-  const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
-  const size_t last = std::min(from.bricks.size(), first + static_cast<size_t>(kBricksPerChunk));
-  return {static_cast<size_t>(from.bricks[first].begin), static_cast<size_t>(from.end_of(last - 1))};
-}
-
 // Writes the samples of a cell, and where there is room also what does not belong to it: the next cell overwrites that,
 // and four or eight numbers take less time than some of which nobody can guess how many.
 void write_samples(const double* squared, const double* area, int64_t begin, int64_t next, int64_t end, Samples& out) {

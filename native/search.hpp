@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <utility>
 
 #include "blocks.hpp"
 #include "parallel.hpp"
@@ -368,6 +369,13 @@ inline int64_t chunk_count(const CellSet& from) {
   return (static_cast<int64_t>(from.bricks.size()) + kBricksPerChunk - 1) / kBricksPerChunk;
 }
 
+// The cells of the bricks of a chunk: the first, and one past the last.
+inline std::pair<size_t, size_t> cells_of_chunk(const CellSet& from, int64_t chunk) {
+  const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
+  const size_t last = std::min(from.bricks.size(), first + static_cast<size_t>(kBricksPerChunk));
+  return {static_cast<size_t>(from.bricks[first].begin), static_cast<size_t>(from.end_of(last - 1))};
+}
+
 // From every sample of a surface, the first of each cell at `start`: `searcher_of(worker)` gives what searches a chunk,
 // called as searcher(cell, end, squared, area). It writes squared distances and areas of the samples of this cell and of
 // as many that follow as it likes, and returns the next one that is left to do.
@@ -376,13 +384,9 @@ Samples search_chunks(const CellSet& from, const std::vector<int64_t>& start, in
   Samples out;
   out.distance.resize(static_cast<size_t>(start.back()));
   out.area.resize(static_cast<size_t>(start.back()));
-  const auto bricks = static_cast<int64_t>(from.bricks.size());
   parallel_for(chunk_count(from), threads, [&](int64_t chunk, int worker) {
     auto searcher = searcher_of(worker);
-    const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
-    const auto last = static_cast<size_t>(std::min(bricks, (chunk + 1) * kBricksPerChunk));
-    auto cell = static_cast<size_t>(from.bricks[first].begin);
-    const auto end = static_cast<size_t>(from.end_of(last - 1));
+    auto [cell, end] = cells_of_chunk(from, chunk);
     while (cell < end) {
       const int64_t begin = start[cell];
       double* distance = out.distance.data() + begin;
