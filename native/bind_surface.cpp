@@ -44,10 +44,11 @@ void read_views(const nb::object& views, const std::vector<char>& is_taken, Cell
     for (size_t i = 0; i < samples; ++i)
       if (is_taken[i]) out.views.seen_sample.push_back(sample.data()[v * samples + i]);
   }
-  out.views.seen_sample.resize(out.views.seen_sample.size() + RoughRow::kSize);  // samples are read eight at a time
+  out.views.seen_sample.resize(out.views.seen_sample.size() + KnownDistances::kMostSamples);  // read in whole groups
   out.views.seen_code = list_of<uint8_t>(views, "code");
   number_kinds(out);
-  find_near_offsets(out);
+  find_standing_codes(out);
+  find_seen_steps(out);
 }
 
 // `shapes` is a segauge.geometry.patterns.CellShapes.

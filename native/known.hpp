@@ -9,110 +9,135 @@
 
 #include "lanes.hpp"
 #include "pieces.hpp"
-#include "rough.hpp"
 
 namespace segauge {
 
-// Squared distances from the samples of one cell code to the pieces of another, at a small offset between the cells.
-// Mirrored combinations share an entry, which keeps the table in the processor's cache. What it answers does not depend on
-// what was asked before.
+// Squared distances from the samples of one cell code to the pieces of another, at a small step between the cells. Mirrored
+// combinations share an entry, in which the code of the samples is always one that stands for others: what a search looks up
+// for one cell then stands together, which keeps it in the processor's cache, and in one order of the samples. What it answers
+// does not depend on what was asked before.
 class KnownDistances {
  public:
   static constexpr int64_t kReach = 3;  // cells; further away there are too many combinations to meet one again
   static constexpr int64_t kSide = 2 * kReach + 1;
-  static constexpr int64_t kOffsets = kSide * kSide * kSide;
+  static constexpr int64_t kSteps = kSide * kSide * kSide;
+  static constexpr int64_t kAround = 27;      // a cell itself, and those that touch it
   static constexpr size_t kMostSamples = 16;  // of a code
+  static constexpr size_t kMostGroups = SampleGroup::count_for(kMostSamples);
+  // How many are read at once where a code has so many: what is beyond its own repeats them.
+  static constexpr size_t groups_read(size_t count) { return count > 2 ? kMostGroups : count; }
 
-  // Where the values of a combination stand, or what none of them is below, rounded. In four bytes: how many entries share
-  // a line of the cache decides the speed of a search.
-  class Entry {
-   public:
-    Entry() = default;
-    static Entry of_row(size_t row) { return Entry(static_cast<uint32_t>(row + 1)); }
-    static Entry of_least(uint16_t rounded) { return Entry(kIsBound | rounded); }
-    bool is_known() const { return static_cast<int32_t>(number_) > 0; }
-    size_t row() const { return number_ - 1; }
-    bool is_new() const { return number_ == 0; }
-    uint16_t least() const { return static_cast<uint16_t>(number_); }
+  static constexpr uint32_t number_of_step(int64_t z, int64_t y, int64_t x) {
+    return static_cast<uint32_t>(((z + kReach) * kSide + y + kReach) * kSide + x + kReach);
+  }
 
-   private:
-    static constexpr uint32_t kIsBound = uint32_t{1} << 31;
-    explicit Entry(uint32_t number) : number_(number) {}
-    uint32_t number_ = 0;
+  // The step from one of the cells around to the one in the middle.
+  static constexpr uint32_t step_from_around(int64_t place) {
+    return number_of_step(1 - place / 9, 1 - place / 3 % 3, 1 - place % 3);
+  }
+
+  // The squared distances of a group of samples, in the order of the code that stands for theirs; what is beyond the last
+  // sample repeats it.
+  struct alignas(8 * SampleGroup::kSize) Group {
+    double squared[SampleGroup::kSize];
+  };
+
+  // Where the groups of a combination stand, or what none of their values is below, rounded. In four bytes: how many entries
+  // share a line of the cache decides the speed of a search. Of several entries the least number tells whether any of them
+  // may have to be worked out: those of which nothing is known come first, then bounds, then what is known.
+  struct Entry {
+    static Entry at_group(size_t group) { return {kIsKnown | static_cast<uint32_t>(group)}; }
+    static Entry of_least(uint16_t rounded) { return {uint32_t{rounded} + 1}; }
+    bool is_new() const { return number == 0; }
+    bool is_known() const { return number >= kIsKnown; }
+    // The first group; that of infinite distances if they are not known. Without a question that a processor must guess.
+    size_t group() const { return number & (0u - (number >> 31)) & ~kIsKnown; }
+    // Whether its distances are not known, and some of them may not be above a rounded one.
+    bool may_reach(uint16_t rounded) const { return number <= uint32_t{rounded} + 1; }
+
+    static constexpr uint32_t kIsKnown = uint32_t{1} << 31;
+    uint32_t number = 0;
+  };
+
+  // What is known of the distances from the samples of one code.
+  struct FromCode {
+    uint32_t begin;        // of its entries, by what the view shows of the step and of the other code
+    const uint8_t* kind;   // by code
+    const uint32_t* step;  // by step, times the number of kinds; and of the 27 around, by place
+    const uint32_t* around;
+    const uint8_t* order;  // of each sample: which of the values is its own; whole groups can be read
+    size_t number;         // of the code that stands for this one
+
+    uint32_t to(uint32_t code, uint32_t offset) const { return begin + step[offset] + kind[code]; }
   };
 
   explicit KnownDistances(const Patterns& patterns)
       : patterns_(patterns), views_(*patterns.views), codes_(patterns.same_as.size()),
-        kinds_(static_cast<uint32_t>(views_.kinds)),
-        memory_(Memory::of_size(views_.standing.size() * views_.kinds * views_.kinds)) {
+        memory_(Memory::of_size(views_.standing_code.size() * kSteps * views_.kinds)) {
     // one step more than those around which no distances are known: not of an axis that a 2-D image does not have
     for (const double mm : patterns.wide_clearance) range_mm_ = std::min(range_mm_, mm * (kReach + 1) / kReach);
     per_quantum_ = kFarthest / (kSquaredRange * range_mm_ * range_mm_);
-    for (size_t offset = 0; offset < tables_.size(); ++offset) {
-      const LatticeViews::NearOffset& place = views_.near_offset[offset];
-      tables_[offset] = {views_.seen_kind.data() + place.view * codes_,
-                         memory_.entries.get() + place.number * views_.kinds * views_.kinds,
-                         views_.seen_sample.data() + place.view * patterns.sample.size()};
-    }
   }
   KnownDistances(KnownDistances&&) = default;
   ~KnownDistances() { Memory::keep(std::move(memory_)); }
 
   // Starts anew when it has grown large; asked between two surfaces, never while one is searched.
   void keep_small() {
-    if (memory_.rough.size() >= kMostKept) memory_.forget();
+    if (memory_.groups.size() >= kMostKept) memory_.forget();
   }
 
-  // The entry for samples of `from` and pieces of `to`; `offset` is the position of `from` less that of `to`.
-  Entry& between(uint32_t from, uint32_t to, uint32_t offset) {
-    const Table& table = tables_[offset];
-    return table.entries[table.kind[from] * kinds_ + table.kind[to]];
+  FromCode from(uint32_t code) const {
+    const LatticeViews::Standing& standing = views_.standing[code];
+    return {static_cast<uint32_t>(standing.number * kSteps * views_.kinds),
+            views_.seen_kind.data() + standing.view * codes_,
+            views_.seen_step.data() + standing.view * kSteps,
+            views_.seen_around.data() + standing.view * kAround,
+            views_.seen_sample.data() + standing.view * patterns_.sample.size() + patterns_.sample_start[code],
+            standing.number};
   }
 
-  // A rounded number that no distance of a combination which is not known rounds below, from the boxes around the pieces.
-  uint16_t least(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
+  // A rounded number that no distance of a combination rounds below, from the boxes around the pieces; 0 if the distances
+  // are known. `offset`: the step from the cell of `to` to that of `from`.
+  uint32_t least(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
+    if (entry.is_known()) return 0;
     if (entry.is_new()) {
-      const int64_t dz = offset / (kSide * kSide) - kReach, dy = offset / kSide % kSide - kReach, dx = offset % kSide - kReach;
-      const double squared = squared_between(patterns_.sample_box[from], patterns_.target_box[to], patterns_.offset(dz, dy, dx));
+      const double squared = squared_between(patterns_.sample_box[from], patterns_.target_box[to], mm_of(offset));
       list(entry);
-      entry = Entry::of_least(rounded(squared * (1 - 1e-9), per_quantum_));
+      entry = Entry::of_least(rounded(squared * (1 - 1e-9)));
     }
-    return entry.least();
+    return entry.number - 1;
   }
-
-  // The values of a known entry, rounded, for codes of no more samples than a row has.
-  const RoughRow& rough(const Entry& entry) const { return memory_.rough[entry.row()]; }
-  double per_quantum() const { return per_quantum_; }  // one over the squared distance that is rounded away
+  // A smaller distance never rounds to a larger number.
+  uint16_t rounded(double squared) const {
+    return static_cast<uint16_t>(std::min(squared * per_quantum_, static_cast<double>(kFarthest)));
+  }
+  static constexpr uint16_t kFarthest = 0xFFFE;  // rounded: this distance or any larger one
   // Cells that are further away may have no distances here.
   double range_mm() const { return range_mm_; }
   // The largest squared distance that is told from larger ones, over the square of the range: of all cells around, roughly.
   static constexpr double kSquaredRange = 3;
 
-  // The values of an entry, worked out if nobody asked for it before. They stay until the next call; kMostSamples of them
-  // can be read.
-  const double* values(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
-    if (entry.is_known()) return memory_.values.data() + memory_.start[entry.row()];
-    const LatticeViews::NearOffset& place = views_.near_offset[offset];
-    const uint8_t* seen = views_.seen_code.data() + place.view * codes_;
-    return work_out(seen[from], seen[to], views_.standing[place.number], entry);
-  }
-  // For each sample of `from` which of the values is its own; at least RoughRow::kSize bytes can be read.
-  const uint8_t* sample_order(uint32_t from, uint32_t offset) const {
-    return tables_[offset].sample + patterns_.sample_start[from];
+  // By number, as FromCode tells it.
+  Entry* entries() const { return memory_.entries.get(); }
+  // By number, those of entries; the first ones are infinite. They stay until something is worked out.
+  const Group* groups() const { return memory_.groups.data(); }
+  // The groups of an entry, worked out if nobody asked for it before.
+  const Group* groups(uint32_t from, uint32_t to, uint32_t offset, Entry& entry) {
+    if (entry.is_known()) return memory_.groups.data() + entry.group();
+    const uint16_t view = views_.standing[from].view;
+    const uint8_t* seen = views_.seen_code.data() + view * codes_;
+    return work_out(seen[from], seen[to], static_cast<uint32_t>(views_.seen_step[static_cast<size_t>(view * kSteps) + offset] / views_.kinds), entry);
   }
 
  private:
-  static constexpr size_t kMostKept = size_t{1} << 17;  // some 6 MB; more are worked out whenever they are asked for
+  static constexpr size_t kMostKept = size_t{1} << 18;  // groups: 8 MB; more are worked out whenever they are asked for
 
-  // Entries (all unknown at first) and rows. Handed on from one lattice to the next: asking the system for new memory
+  // Entries (all unknown at first) and groups. Handed on from one lattice to the next: asking the system for new memory
   // takes longer than measuring a small structure.
   struct Memory {
     size_t size = 0;
     std::unique_ptr<Entry[], void (*)(Entry*)> entries{nullptr, [](Entry* p) { std::free(p); }};
-    // by row
-    std::vector<uint32_t> start;    // of its values
-    std::vector<RoughRow> rough;    // its values, rounded, if there are no more of them
-    std::vector<double> values;     // of all rows, and as many more as can be read beyond a row
+    std::vector<Group> groups;
     std::vector<uint32_t> written;  // the entries of which anything is known
 
     static Memory of_size(size_t size) {
@@ -131,6 +156,7 @@ class KnownDistances {
       // zeroed pages come from the system as they are touched: most combinations never occur
       found.entries.reset(static_cast<Entry*>(std::calloc(size, sizeof(Entry))));
       if (!found.entries) throw std::bad_alloc();
+      found.forget();
       return found;
     }
 
@@ -147,9 +173,9 @@ class KnownDistances {
     void forget() {
       for (const uint32_t index : written) entries[index] = Entry();
       written.clear();
-      start.clear();
-      rough.clear();
-      values.clear();
+      Group infinite;
+      std::fill_n(infinite.squared, SampleGroup::kSize, kInfinity);
+      groups.assign(kMostGroups, infinite);
     }
 
    private:
@@ -170,25 +196,25 @@ class KnownDistances {
     };
   };
 
-  const double* work_out(size_t from, size_t to, const std::array<int64_t, 3>& offset, Entry& entry) {
-    const Vec3 shift = patterns_.offset(offset[0], offset[1], offset[2]);
+  const Group* work_out(size_t from, size_t to, uint32_t offset, Entry& entry) {
     const Target* first = patterns_.target.data() + patterns_.target_start[to];
     const Target* last = patterns_.target.data() + patterns_.target_start[to + 1];
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
-    squared_distances_(patterns_.group.data() + begin, static_cast<size_t>(end - begin), shift, first, last, passing_);
-    if (memory_.rough.size() < kMostKept)
-      keep(static_cast<size_t>(patterns_.sample_start[from + 1] - patterns_.sample_start[from]), entry);
+    const auto count = static_cast<size_t>(end - begin);
+    squared_distances_(patterns_.group.data() + begin, count, mm_of(offset), first, last, passing_[0].squared);
+    for (size_t i = count; i < groups_read(count); ++i) passing_[i] = passing_[count - 1];
+    if (memory_.groups.size() < kMostKept) keep(groups_read(count), entry);
     return passing_;
   }
 
-  void keep(size_t samples, Entry& entry) {
-    const size_t row = memory_.rough.size(), start = row == 0 ? 0 : memory_.values.size() - kMostSamples;
-    memory_.values.resize(start + samples + kMostSamples);
-    std::copy_n(passing_, samples, memory_.values.begin() + static_cast<int64_t>(start));
-    memory_.start.push_back(static_cast<uint32_t>(start));
-    memory_.rough.push_back(RoughRow::of(passing_, std::min(samples, RoughRow::kSize), per_quantum_));
+  void keep(size_t count, Entry& entry) {
     if (entry.is_new()) list(entry);
-    entry = Entry::of_row(row);
+    entry = Entry::at_group(memory_.groups.size());
+    memory_.groups.insert(memory_.groups.end(), passing_, passing_ + count);
+  }
+
+  Vec3 mm_of(uint32_t offset) const {
+    return patterns_.offset(offset / (kSide * kSide) - kReach, offset / kSide % kSide - kReach, offset % kSide - kReach);
   }
 
   // Before it is written: what is known must be listed.
@@ -197,17 +223,10 @@ class KnownDistances {
   const Patterns& patterns_;
   const LatticeViews& views_;
   size_t codes_;
-  uint32_t kinds_;
   SquaredDistances squared_distances_ = squared_distances_here();
   double range_mm_ = kInfinity, per_quantum_;
   Memory memory_;
-  struct Table {
-    const uint8_t* kind;  // by code: its number, as the view of the offset shows it
-    Entry* entries;       // of the step that stands for the offset, by the two numbers
-    const uint8_t* sample;  // which sample of the code that the view shows each sample is
-  };
-  std::array<Table, kOffsets> tables_;
-  double passing_[kMostSamples];  // of the combination that was worked out last
+  Group passing_[kMostGroups];  // of the combination that was worked out last
 };
 
 }  // namespace segauge

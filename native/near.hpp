@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "known.hpp"
+#include "sample_rows.hpp"
 #include "shapes.hpp"
 #include "surroundings.hpp"
 
@@ -14,14 +15,14 @@ class NearReach {
  public:
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr size_t kSteps = 32;  // distances told apart
+  using Limits = std::array<double, KnownDistances::kMostSamples>;  // squared, in the order of KnownDistances
 
   NearReach(const Patterns& patterns, const KnownDistances& known)
       : patterns_(patterns), step_mm_(known.range_mm() / kSteps), filled_(patterns.same_as.size()),
-        within_(patterns.same_as.size() * kSteps), settled_(patterns.same_as.size()),
-        settled_by_all_(patterns.same_as.size()) {
-    for (size_t code = 0; code < settled_.size(); ++code) {
-      settled_[code] = limits_of(code, patterns.clearance, known.per_quantum());
-      settled_by_all_[code] = limits_of(code, patterns.wide_clearance, known.per_quantum());
+        within_(patterns.same_as.size() * kSteps) {
+    for (const uint8_t code : patterns.views->standing_code) {
+      settled_.push_back(limits_of(code, patterns.clearance));
+      settled_by_all_.push_back(limits_of(code, patterns.wide_clearance));
     }
   }
 
@@ -32,19 +33,20 @@ class NearReach {
     return within_[code * kSteps + step];
   }
 
-  // No cell further away than the 26 around, and none outside the block, can come as near to a sample of the code as this.
-  RoughRow settled(uint32_t code) const { return settled_[code]; }
-  RoughRow settled_by_all(uint32_t code) const { return settled_by_all_[code]; }
+  // No cell further away than the 26 around, and none outside the block, can come nearer to a sample than this: of the
+  // codes that stand for others, by number.
+  const Limits& settled(size_t number) const { return settled_[number]; }
+  const Limits& settled_by_all(size_t number) const { return settled_by_all_[number]; }
 
  private:
   static constexpr size_t kTogether = 16;  // rounded distances that count as one
-  using StepOf = std::array<uint8_t, (size_t{kFarthest} + 2) / kTogether>;
+  using StepOf = std::array<uint8_t, (size_t{KnownDistances::kFarthest} + 2) / kTogether>;
 
   static const StepOf& step_of() {
     static const StepOf table = [] {
       StepOf steps{};
       for (size_t i = 0; i < steps.size(); ++i) {
-        const double share = static_cast<double>((i + 1) * kTogether) / kFarthest;
+        const double share = static_cast<double>((i + 1) * kTogether) / KnownDistances::kFarthest;
         steps[i] = static_cast<uint8_t>(std::min(kSteps * std::sqrt(KnownDistances::kSquaredRange * share), kSteps - 1.0));
       }
       return steps;
@@ -78,14 +80,13 @@ class NearReach {
     filled_[code] |= 1u << step;
   }
 
-  RoughRow limits_of(size_t code, const std::vector<double>& clearance, double per_quantum) const {
-    RoughRow limits{};
+  Limits limits_of(size_t code, const std::vector<double>& clearance) const {
+    Limits limits{};
     const auto first = static_cast<size_t>(patterns_.sample_start[code]);
     const auto count = static_cast<size_t>(patterns_.sample_start[code + 1]) - first;
-    for (size_t i = 0; i < std::min(count, RoughRow::kSize); ++i) {
-      const double squared = clearance[first + i] * clearance[first + i];
-      // what rounds to one less is smaller for certain
-      limits.lanes[i] = static_cast<uint16_t>(std::min(squared * per_quantum, double{kFarthest}) - 1);
+    for (size_t i = 0; i < limits.size() && count > 0; ++i) {
+      const double mm = clearance[first + std::min(i, count - 1)];
+      limits[i] = mm * mm;
     }
     return limits;
   }
@@ -94,7 +95,7 @@ class NearReach {
   const double step_mm_;
   std::vector<uint32_t> filled_;  // by code: one bit for each step that is worked out
   Unzeroed<std::array<uint64_t, kSide>> within_;
-  std::vector<RoughRow> settled_, settled_by_all_;
+  std::vector<Limits> settled_, settled_by_all_;
   const StepOf& step_of_ = step_of();
 };
 
@@ -106,202 +107,269 @@ struct Knowledge {
   NearReach reach;
 };
 
-// Searches the cells within KnownDistances::kReach steps of a query. Only for patterns that can be viewed mirrored.
-// Written for a processor that guesses ahead: how many samples a cell has, and how many cells are near, can hardly be
-// guessed, so that all that can be is done for eight samples, and all cells around are one list.
+// Searches the cells within KnownDistances::kReach steps of those of a brick. Only for patterns that can be viewed mirrored.
+// Nearly all time goes by waiting for entries and distances that stand anywhere in memory, and for a processor that guessed
+// wrongly which cells are near. So what is to be looked up is listed first, for all cells of the brick, then looked up at a
+// stretch.
 class NearSearch {
  public:
+  // The squared distances of the samples of a cell to the nearest piece in the block of cells around it, infinity if the
+  // surface does not pass there.
+  struct Found {
+    double squared[KnownDistances::kMostSamples];
+    const uint8_t* order;  // which of them is each sample's own
+    bool is_settled;       // nothing outside the block can be nearer
+
+    double of_sample(size_t i) const { return squared[order[i]]; }
+    double& of_sample(size_t i) { return squared[order[i]]; }
+  };
+
   NearSearch(const CellSet& to, const Patterns& patterns, Knowledge& knowledge)
       : around_(to), patterns_(patterns), reach_(knowledge.reach), known_(knowledge.distances) {}
 
-  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece in the block of cells around
-  // it, infinity if the surface does not pass there. There must be room for KnownDistances::kMostSamples, of which those
-  // beyond the cell's own mean nothing. False if something outside the block may be nearer.
-  bool search(const Cell& cell, double* best) {
-    around_.enter(cell.z, cell.y, cell.x);
-    here_ = around_.code(cell.z, cell.y, cell.x);
-    from_ = cell.sample_code;
-    count_ = static_cast<size_t>(patterns_.sample_start[from_ + 1] - patterns_.sample_start[from_]);
-    best_ = best;
-    const bool is_same = *here_ == cell.code;  // the very same pieces are part of the other surface
-    std::fill_n(best, KnownDistances::kMostSamples, is_same ? 0.0 : kInfinity);
-    if (is_same) return true;
-    const uint32_t* row = around_.row(cell.z, cell.y);
-    const int shift = static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
-    if (count_ <= RoughRow::kSize) return search_roughly(row, shift);
-    search_one_by_one(row, shift);
-    return false;
+  // Searches for some cells of one brick.
+  void search(const Cell* first, const Cell* last) {
+    around_.enter(first->z, first->y, first->x);
+    first_ = first;
+    list_around(last);
+    look_up();
+    find_all<1>();
+    find_all<2>();
+    find_all<KnownDistances::kMostGroups>();
   }
+  // What was found for the i-th of them.
+  Found& found(size_t i) { return found_[i]; }
 
  private:
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
+  static constexpr size_t kMostCells = 512;
   static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
   // The 3 x 3 cells in the middle of a plane.
   static constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
   static constexpr uint64_t kOuterRows = kRow | kRow << (kSide * (kSide - 1));
-  using Offsets = std::array<int16_t, KnownDistances::kOffsets>;
+  using Places = std::array<int16_t, KnownDistances::kSteps>;
 
-  // Where in the surroundings a cell of the block lies, by the number of its offset among those of KnownDistances, which
-  // leads from the other cell to this one, so the other way round.
-  static constexpr Offsets kPlaces = [] {
-    Offsets places{};
-    for (int64_t i = 0; i < KnownDistances::kOffsets; ++i) {
+  // Where in the surroundings a cell of the block lies, by the number of the step that leads from there to the query, so
+  // the other way round.
+  static constexpr Places kPlaces = [] {
+    Places places{};
+    for (int64_t i = 0; i < KnownDistances::kSteps; ++i) {
       const int64_t dz = kNear - i / (kSide * kSide), dy = kNear - i / kSide % kSide, dx = kNear - i % kSide;
       places[static_cast<size_t>(i)] = static_cast<int16_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
     }
     return places;
   }();
-  // The offset of a cell of the block, by plane and bit.
-  static constexpr uint32_t offset_of(int64_t dz, int bit) {
+  // That step of a cell of the block, by plane and bit.
+  static constexpr uint32_t step_of(int64_t dz, int bit) {
     return static_cast<uint32_t>((kNear - dz) * kSide * kSide + kSide * kSide - 1 - bit);
   }
-  // And of the cell itself and the 26 around it, by bit.
-  static constexpr std::array<uint16_t, 27> kAround = [] {
-    std::array<uint16_t, 27> offsets{};
-    for (int64_t i = 0; i < 27; ++i) {
-      const int64_t dz = i / 9 - 1, dy = i / 3 % 3 - 1, dx = i % 3 - 1;
-      offsets[static_cast<size_t>(i)] = static_cast<uint16_t>(((kNear - dz) * kSide + kNear - dy) * kSide + kNear - dx);
-    }
-    return offsets;
+  // Where the cell itself and the 26 around it lie.
+  static constexpr std::array<int16_t, KnownDistances::kAround> kPlacesAround = [] {
+    std::array<int16_t, KnownDistances::kAround> places{};
+    for (int64_t i = 0; i < KnownDistances::kAround; ++i) places[static_cast<size_t>(i)] = kPlaces[KnownDistances::step_from_around(i)];
+    return places;
   }();
 
-  // Weighs all cells that can be near by their rounded distances, then takes the distances of those that cannot be told
-  // from the nearest. The cell and the 26 around it first: where two surfaces nearly agree, nothing else is needed.
-  bool search_roughly(const uint32_t* row, int shift) {
-    rough_ = RoughRow::unknown(count_);
-    count_weighed_ = 0;
-    weigh(occupied_around(row, shift), [](int bit) { return kAround[static_cast<size_t>(bit)]; });
-    weigh_unknown();
-    if (!is_within(rough_, reach_.settled(from_))) weigh_rest(row, shift);
-    for (size_t first = 0; first < count_weighed_; first += 64) {
-      uint64_t nearest = 0;
-      for (size_t i = first; i < std::min(count_weighed_, first + 64); ++i)
-        nearest |= uint64_t{meet(row_of_[i], rough_, count_)} << (i - first);
-      for (; nearest != 0; nearest &= nearest - 1) take(weighed_[first + static_cast<size_t>(lowest_bit(nearest))]);
+  // A cell of the brick, and the pairs that it makes with the cell there and the 26 around it.
+  struct Query {
+    uint32_t cell, first, last;
+  };
+  // By how many groups of samples they have.
+  struct Queries {
+    size_t count;
+    Query query[kMostCells];
+  };
+
+  // Lists all pairs of the cells with one of the 27 around them: where two surfaces nearly agree, nothing else is needed.
+  void list_around(const Cell* last) {
+    for (Queries& each : queries_) each.count = 0;
+    uint32_t* entry = entry_.data();
+    uint8_t* place = place_.data();
+    for (const Cell* cell = first_; cell != last; ++cell) {
+      const KnownDistances::FromCode from = known_.from(cell->sample_code);
+      const uint8_t* here = around_.code(cell->z, cell->y, cell->x);
+      Found& found = found_[static_cast<size_t>(cell - first_)];
+      found.order = from.order;
+      const auto groups = static_cast<size_t>(patterns_.group_start[cell->sample_code + 1] - patterns_.group_start[cell->sample_code]);
+      found.is_settled = *here == cell->code || groups == 0;  // the very same pieces are part of the other surface
+      if (found.is_settled) {
+        std::fill_n(found.squared, SampleGroup::kSize * groups, 0.0);
+        continue;
+      }
+      const auto begin = static_cast<uint32_t>(entry - entry_.data());
+      for (uint32_t left = occupied_around(*cell); left != 0; left &= left - 1) {
+        const auto bit = static_cast<size_t>(lowest_bit(left));
+        *entry++ = from.begin + from.around[bit] + from.kind[here[kPlacesAround[bit]]];
+        *place++ = static_cast<uint8_t>(bit);
+      }
+      Queries& same = queries_[list_of(groups)];
+      same.query[same.count++] = {static_cast<uint32_t>(cell - first_), begin, static_cast<uint32_t>(entry - entry_.data())};
     }
-    return is_within(rough_, reach_.settled_by_all(from_));
+    count_listed_ = static_cast<size_t>(entry - entry_.data());
+  }
+  static constexpr size_t list_of(size_t groups) { return std::min<size_t>(groups, 3) - 1; }
+
+  // What is known of all pairs.
+  void look_up() {
+    const KnownDistances::Entry* entries = known_.entries();
+    uint32_t* entry = entry_.data();
+    for (size_t i = 0; i < count_listed_; ++i) entry[i] = entries[entry[i]].number;
   }
 
-  // A first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query
-  // before. That cell comes up again among the others.
-  void guess() {
-    if (here_[kPlaces[hint_]] != 0) rough_ = lower(rough_, work_out(hint_));
+  template <size_t kGroups>
+  void find_all() {
+    const Queries& queries = queries_[list_of(kGroups)];
+    for (size_t i = 0; i < queries.count; ++i) find<kGroups>(queries.query[i]);
   }
 
-  void weigh_rest(const uint32_t* row, int shift) {
-    guess();
-    const auto& within = reach_.planes(from_, largest(rough_));
-    for (int64_t dz = -kNear; dz <= kNear; ++dz) {
-      const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
-      if (wanted == 0) continue;
-      const uint64_t cells = (wanted & kOuterRows) != 0 ? occupied<kNear>(row, shift, dz) : occupied<kNear - 1>(row, shift, dz);
-      weigh(cells & wanted, [dz](int bit) { return offset_of(dz, bit); });
+  template <size_t kGroups>
+  void find(const Query& query) {
+    using Row = SampleRow<kGroups>;
+    const KnownDistances::Group* groups = known_.groups();
+    const uint32_t* entry = entry_.data();
+    Row row = Row::infinite();
+    KnownDistances::Entry least = KnownDistances::Entry::at_group(0);
+    for (uint32_t k = query.first; k < query.last; ++k) {
+      const KnownDistances::Entry each{entry[k]};
+      row = row.lowered_by(Row::read(groups[each.group()].squared));
+      least.number = std::min(least.number, each.number);
     }
-    weigh_unknown();
+    const Cell& cell = first_[query.cell];
+    Found& found = found_[query.cell];
+    const size_t number = patterns_.views->standing[cell.sample_code].number;
+    if (!least.is_known() && least.may_reach(known_.rounded(row.largest()))) row = lowered_by_unknown(row, cell, query);
+    if (row.any_above(Row::read(reach_.settled(number).data()))) {
+      enter(cell);
+      row = lowered_by_rest(row);
+    }
+    row.write(found.squared);
+    found.is_settled = !row.any_above(Row::read(reach_.settled_by_all(number).data()));
+  }
+
+  // Makes a cell the query at hand.
+  void enter(const Cell& cell) {
+    here_ = around_.code(cell.z, cell.y, cell.x);
+    row_ = around_.row(cell.z, cell.y);
+    shift_ = shift_of(cell);
+    code_ = cell.sample_code;
+    from_ = known_.from(code_);
+  }
+  static int shift_of(const Cell& cell) {
+    return static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
   }
 
   // Which of the cell itself and the 26 around it the surface passes.
-  static uint32_t occupied_around(const uint32_t* row, int shift) {
+  uint32_t occupied_around(const Cell& cell) const {
+    const uint32_t* row = around_.row(cell.z, cell.y);
+    const int shift = shift_of(cell) + static_cast<int>(kNear) - 1;
     uint32_t cells = 0;
-    for (int64_t i = 0; i < 9; ++i)
-      cells |= (row[(i / 3 - 1) * Surroundings::kSide + i % 3 - 1] >> (shift + kNear - 1) & 7) << (3 * i);
+    for (int64_t i = 0; i < 9; ++i) cells |= (row[(i / 3 - 1) * Surroundings::kSide + i % 3 - 1] >> shift & 7) << (3 * i);
     return cells;
   }
 
   // The cells of one plane of the block that the surface passes, in some rows on either side.
   template <int64_t kRows>
-  static uint64_t occupied(const uint32_t* row, int shift, int64_t dz) {
+  uint64_t occupied(int64_t dz) const {
     uint64_t cells = 0;
     for (int64_t dy = -kRows; dy <= kRows; ++dy)
-      cells |= (row[dz * Surroundings::kSide + dy] >> shift & kRow) << (kSide * (dy + kNear));
+      cells |= (row_[dz * Surroundings::kSide + dy] >> shift_ & kRow) << (kSide * (dy + kNear));
     return cells;
   }
 
-  // Lowers what is known roughly by some cells; those of which nothing is known wait.
-  template <class OffsetOf>
-  void weigh(uint64_t cells, OffsetOf&& offset_of_bit) {
-    RoughRow least = rough_;
-    size_t count = count_weighed_;
-    for (; cells != 0; cells &= cells - 1) {
-      const uint32_t offset = offset_of_bit(lowest_bit(cells));
-      const KnownDistances::Entry& entry = known_.between(from_, here_[kPlaces[offset]], offset);
-      if (!entry.is_known()) {
-        waiting_[count_waiting_++] = offset;
-        continue;
-      }
-      row_of_[count] = reordered(known_.rough(entry), known_.sample_order(from_, offset));
-      least = lower(least, row_of_[count]);
-      weighed_[count++] = static_cast<uint16_t>(offset);
+  template <class Row>
+  Row lowered_by_unknown(Row row, const Cell& cell, const Query& query) {
+    enter(cell);
+    for (uint32_t k = query.first; k < query.last; ++k) {
+      waiting_[count_waiting_] = KnownDistances::step_from_around(place_[k]);
+      count_waiting_ += !KnownDistances::Entry{entry_[k]}.is_known();
     }
-    rough_ = least;
-    count_weighed_ = count;
+    return lowered_by_waiting(row);
   }
 
-  // Of the cells that wait, those that can still be near enough; those that may be nearest first, because what is found
+  // By all cells of the block beyond the 27 that can be near enough.
+  template <class Row>
+  Row lowered_by_rest(Row row) {
+    // a first guess: where two surfaces run side by side, the nearest piece lies in the same direction as for the query before
+    if (here_[kPlaces[hint_]] != 0) row = lowered_by_cell(row, hint_);
+    const auto& within = reach_.planes(code_, known_.rounded(row.largest()));
+    for (int64_t dz = -kNear; dz <= kNear; ++dz) {
+      const uint64_t wanted = within[static_cast<size_t>(kNear + dz)] & (dz >= -1 && dz <= 1 ? ~kSquare : ~uint64_t{0});
+      if (wanted == 0) continue;
+      const uint64_t cells = (wanted & kOuterRows) != 0 ? occupied<kNear>(dz) : occupied<kNear - 1>(dz);
+      row = lowered_by_plane(row, cells & wanted, dz);
+    }
+    return count_waiting_ == 0 ? row : lowered_by_waiting(row);
+  }
+
+  // By some cells of a plane of the block; those of which nothing is known wait.
+  template <class Row>
+  Row lowered_by_plane(Row row, uint64_t cells, int64_t dz) {
+    const KnownDistances::Group* groups = known_.groups();
+    const KnownDistances::Entry* entries = known_.entries();
+    for (; cells != 0; cells &= cells - 1) {
+      const uint32_t step = step_of(dz, lowest_bit(cells));
+      const KnownDistances::Entry entry = entries[from_.to(here_[kPlaces[step]], step)];
+      waiting_[count_waiting_] = step;
+      count_waiting_ += !entry.is_known();
+      const auto other = Row::read(groups[entry.group()].squared);
+      hint_ = row.any_above(other) ? step : hint_;
+      row = row.lowered_by(other);
+    }
+    return row;
+  }
+
+  // Of the cells that wait, by those that can still be near enough; those that may be nearest first, because what is found
   // there excludes others, and working out what is not known takes longest.
-  void weigh_unknown() {
-    if (count_waiting_ == 0) return;
-    uint16_t most = largest(rough_);
+  template <class Row>
+  Row lowered_by_waiting(Row row) {
+    uint16_t most = known_.rounded(row.largest());
     size_t count = 0;
     for (size_t i = 0; i < count_waiting_; ++i) {
-      const uint32_t offset = waiting_[i] & 0xFFFF, to = here_[kPlaces[offset]];
-      const uint32_t least = known_.least(from_, to, offset, known_.between(from_, to, offset));
-      waiting_[count] = least << 16 | offset;
+      const uint32_t step = waiting_[i], to = here_[kPlaces[step]];
+      const uint32_t least = known_.least(code_, to, step, known_.entries()[from_.to(to, step)]);
+      waiting_[count] = least << 16 | step;
       count += least <= most;
     }
     if (count > 1) std::sort(waiting_, waiting_ + count);
     for (size_t i = 0; i < count && waiting_[i] >> 16 <= most; ++i) {
-      const uint32_t offset = waiting_[i] & 0xFFFF;
-      row_of_[count_weighed_] = work_out(offset);
-      rough_ = lower(rough_, row_of_[count_weighed_]);
-      most = largest(rough_);
-      weighed_[count_weighed_++] = static_cast<uint16_t>(offset);
+      row = lowered_by_cell(row, waiting_[i] & 0xFFFF);
+      most = known_.rounded(row.largest());
     }
     count_waiting_ = 0;
+    return row;
   }
 
-  // The rounded distances of the samples from a cell.
-  RoughRow work_out(uint32_t offset) {
-    const uint32_t to = here_[kPlaces[offset]];
-    KnownDistances::Entry& entry = known_.between(from_, to, offset);
-    const uint8_t* order = known_.sample_order(from_, offset);
-    if (entry.is_known()) return reordered(known_.rough(entry), order);
-    return reordered(RoughRow::of(known_.values(from_, to, offset, entry), count_, known_.per_quantum()), order);
-  }
-
-  // For codes of many samples, which are rare.
-  void search_one_by_one(const uint32_t* row, int shift) {
-    for (int64_t dz = -kNear; dz <= kNear; ++dz)
-      for (uint64_t cells = occupied<kNear>(row, shift, dz); cells != 0; cells &= cells - 1)
-        take(offset_of(dz, lowest_bit(cells)));
-  }
-
-  void take(uint32_t offset) {
-    const uint32_t to = here_[kPlaces[offset]];
-    const double* values = known_.values(from_, to, offset, known_.between(from_, to, offset));
-    const uint8_t* order = known_.sample_order(from_, offset);
-    for (size_t i = 0; i < RoughRow::kSize; ++i) best_[i] = std::min(best_[i], values[order[i] % KnownDistances::kMostSamples]);
-    for (size_t i = RoughRow::kSize; i < count_; ++i) best_[i] = std::min(best_[i], values[order[i]]);
-    hint_ = offset;
+  // By a cell whose distances may have to be worked out.
+  template <class Row>
+  Row lowered_by_cell(const Row& row, uint32_t step) {
+    const uint32_t to = here_[kPlaces[step]];
+    const auto other = Row::read(known_.groups(code_, to, step, known_.entries()[from_.to(to, step)])->squared);
+    if (row.any_above(other)) hint_ = step;
+    return row.lowered_by(other);
   }
 
   Surroundings around_;
   const Patterns& patterns_;
   NearReach& reach_;
   KnownDistances& known_;
+  // the cells at hand, and the pairs of them with cells around: where in the block the other one lies, and the number of the
+  // entry, or what is in it
+  const Cell* first_ = nullptr;
+  size_t count_listed_ = 0;
+  Unzeroed<Found> found_ = Unzeroed<Found>(kMostCells);
+  Unzeroed<Queries> queries_ = Unzeroed<Queries>(3);
+  Unzeroed<uint32_t> entry_ = Unzeroed<uint32_t>(KnownDistances::kAround * kMostCells);
+  Unzeroed<uint8_t> place_ = Unzeroed<uint8_t>(KnownDistances::kAround * kMostCells);
   // the query at hand
   const uint8_t* here_ = nullptr;
-  uint32_t from_ = 0;  // code of the cell that the points belong to
-  size_t count_ = 0;
-  double* best_ = nullptr;
-  RoughRow rough_{};                              // of each sample, the least so far
-  uint32_t hint_ = KnownDistances::kOffsets / 2;  // where the last search found its nearest piece
-  // offsets of the cells that were weighed, with what they were found to have, and of those that wait
-  size_t count_weighed_ = 0, count_waiting_ = 0;
-  uint16_t weighed_[KnownDistances::kOffsets];
-  uint32_t waiting_[KnownDistances::kOffsets];
-  RoughRow row_of_[KnownDistances::kOffsets];
+  const uint32_t* row_ = nullptr;
+  int shift_ = 0;
+  uint32_t code_ = 0;  // of the cell that the points belong to
+  KnownDistances::FromCode from_{};
+  uint32_t hint_ = KnownDistances::kSteps / 2;  // where the last search found something nearer
+  size_t count_waiting_ = 0;
+  uint32_t waiting_[KnownDistances::kSteps + 1];  // steps of cells that wait, and room for one that does not
 };
 
 // Patterns, and for each worker what is known of the distances between them; kept from one surface to the next.

@@ -1,4 +1,5 @@
 #include <numeric>
+#include <optional>
 
 #include "bands.hpp"
 #include "near.hpp"
@@ -41,11 +42,11 @@ class PatternPieces {
 
 // Writes the samples of a cell, and where there is room also what does not belong to it: the next cell overwrites that,
 // and four or eight numbers take less time than some of which nobody can guess how many.
-void write_samples(const double* squared, const double* area, int64_t begin, int64_t next, int64_t end, Samples& out) {
+void write_samples(const NearSearch::Found& found, const double* area, int64_t begin, int64_t next, int64_t end, Samples& out) {
   double* distance = out.distance.data() + begin;
   double* own_area = out.area.data() + begin;
   auto write = [&](int64_t count) {
-    for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(squared[k]);
+    for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(found.of_sample(static_cast<size_t>(k)));
     for (int64_t k = 0; k < count; ++k) own_area[k] = area[k];
   };
   const int64_t count = next - begin;
@@ -60,26 +61,34 @@ class PatternSearch {
   PatternSearch(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& patterns, Knowledge& known)
       : patterns_(patterns), near_(to, patterns, known), far_(to, tree, blocks, patterns, PatternPieces(to, patterns)) {}
 
-  // best[i] gets the squared distance of the i-th sample of a cell to the nearest piece; there must be room for
-  // KnownDistances::kMostSamples.
-  void nearest(const Cell& cell, double* best) {
-    if (!near_.search(cell, best)) search_further(cell, best);
+  // Finds the nearest piece of all samples of some cells of one brick; found(i) is that of the i-th cell.
+  void search(const Cell* first, const Cell* last) {
+    near_.search(first, last);
+    for (const Cell* cell = first; cell != last; ++cell) {
+      NearSearch::Found& found = near_.found(static_cast<size_t>(cell - first));
+      if (!found.is_settled) search_further(*cell, found);
+    }
   }
+  const NearSearch::Found& found(size_t i) { return near_.found(i); }
 
  private:
-  void search_further(const Cell& cell, double* best) {
+  void search_further(const Cell& cell, NearSearch::Found& found) {
     const auto first = static_cast<size_t>(patterns_.sample_start[cell.sample_code]);
     const auto last = static_cast<size_t>(patterns_.sample_start[cell.sample_code + 1]);
     Box unsettled;  // around the points that something further away may be nearer to
     bool any = false;
+    double best[KnownDistances::kMostSamples];
     for (size_t i = first; i < last; ++i) {
       const double clearance = patterns_.wide_clearance[i];
+      best[i - first] = found.of_sample(i - first);
       if (best[i - first] <= clearance * clearance) continue;
       unsettled.include(patterns_.sample[i]);
       any = true;
     }
+    if (!any) return;
     const SampleGroup* groups = patterns_.group.data() + patterns_.group_start[cell.sample_code];
-    if (any) far_.improve({{cell.z, cell.y, cell.x}, groups, last - first, unsettled}, best, KnownDistances::kReach);
+    far_.improve({{cell.z, cell.y, cell.x}, groups, last - first, unsettled}, best, KnownDistances::kReach);
+    for (size_t i = 0; i < last - first; ++i) found.of_sample(i) = best[i];
   }
 
   const Patterns& patterns_;
@@ -139,15 +148,20 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   out.distance.resize(static_cast<size_t>(start.back()));
   out.area.resize(static_cast<size_t>(start.back()));
   prepared.with_knowledge(worker_count(chunk_count(from), threads), [&](std::vector<Knowledge>& known) {
+    std::vector<std::optional<PatternSearch>> searches(known.size());
     parallel_for(chunk_count(from), threads, [&](int64_t chunk, int worker) {
-      PatternSearch search(to, tree, blocks, patterns, known[static_cast<size_t>(worker)]);
-      const auto [first, last] = cells_of_chunk(from, chunk);
-      const int64_t end = start[last];
-      for (size_t cell = first; cell < last; ++cell) {
-        double best[KnownDistances::kMostSamples];
-        search.nearest(from.cells[cell], best);
-        const double* area = patterns.area.data() + patterns.sample_start[from.cells[cell].sample_code];
-        write_samples(best, area, start[cell], start[cell + 1], end, out);
+      std::optional<PatternSearch>& own = searches[static_cast<size_t>(worker)];
+      if (!own) own.emplace(to, tree, blocks, patterns, known[static_cast<size_t>(worker)]);
+      PatternSearch& search = *own;
+      const auto [first, last] = bricks_of_chunk(from, chunk);
+      const int64_t end = start[static_cast<size_t>(from.end_of(last - 1))];
+      for (size_t brick = first; brick < last; ++brick) {
+        const auto begin = static_cast<size_t>(from.bricks[brick].begin), stop = static_cast<size_t>(from.end_of(brick));
+        search.search(from.cells.data() + begin, from.cells.data() + stop);
+        for (size_t cell = begin; cell < stop; ++cell) {
+          const double* area = patterns.area.data() + patterns.sample_start[from.cells[cell].sample_code];
+          write_samples(search.found(cell - begin), area, start[cell], start[cell + 1], end, out);
+        }
       }
     });
   });

@@ -369,10 +369,13 @@ inline int64_t chunk_count(const CellSet& from) {
   return (static_cast<int64_t>(from.bricks.size()) + kBricksPerChunk - 1) / kBricksPerChunk;
 }
 
-// The cells of the bricks of a chunk: the first, and one past the last.
-inline std::pair<size_t, size_t> cells_of_chunk(const CellSet& from, int64_t chunk) {
+// The bricks of a chunk, and their cells: the first, and one past the last.
+inline std::pair<size_t, size_t> bricks_of_chunk(const CellSet& from, int64_t chunk) {
   const auto first = static_cast<size_t>(chunk * kBricksPerChunk);
-  const size_t last = std::min(from.bricks.size(), first + static_cast<size_t>(kBricksPerChunk));
+  return {first, std::min(from.bricks.size(), first + static_cast<size_t>(kBricksPerChunk))};
+}
+inline std::pair<size_t, size_t> cells_of_chunk(const CellSet& from, int64_t chunk) {
+  const auto [first, last] = bricks_of_chunk(from, chunk);
   return {static_cast<size_t>(from.bricks[first].begin), static_cast<size_t>(from.end_of(last - 1))};
 }
 

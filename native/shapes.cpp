@@ -121,29 +121,41 @@ void put_on_lattice(const CellShapes& shapes, Patterns& out) {
   out.views = &shapes.views;
 }
 
-// For every step between two cells that are near each other: the least of its mirrored versions stands for all.
-void find_near_offsets(CellShapes& shapes) {
-  constexpr int64_t kReach = KnownDistances::kReach;
+// For every code: the least of its mirrored versions stands for all.
+void find_standing_codes(CellShapes& shapes) {
   LatticeViews& views = shapes.views;
-  for (int64_t z = -kReach; z <= kReach; ++z)
-    for (int64_t y = -kReach; y <= kReach; ++y)
-      for (int64_t x = -kReach; x <= kReach; ++x) {
-        const std::array<int64_t, 3> step{z, y, x};
-        std::array<int64_t, 3> least = step;
-        size_t shown_by = 0;
-        for (size_t v = 0; v < views.views.size(); ++v) {
-          const LatticeViews::View& view = views.views[v];
-          std::array<int64_t, 3> seen;
-          for (size_t i = 0; i < 3; ++i) seen[i] = view.sign[i] * step[static_cast<size_t>(view.axis[i])];
-          if (seen < least) {
-            least = seen;
-            shown_by = v;
-          }
+  const size_t codes = shapes.same_as.size();
+  std::vector<int> number(codes, -1);
+  for (size_t code = 0; code < codes; ++code) {
+    size_t shown_by = 0;
+    for (size_t v = 1; v < views.views.size(); ++v)
+      if (views.seen_code[v * codes + code] < views.seen_code[shown_by * codes + code]) shown_by = v;
+    const uint8_t least = views.seen_code[shown_by * codes + code];
+    if (number[least] < 0) {
+      number[least] = static_cast<int>(views.standing_code.size());
+      views.standing_code.push_back(least);
+    }
+    views.standing.push_back({static_cast<uint16_t>(shown_by), static_cast<uint16_t>(number[least])});
+  }
+}
+
+void find_seen_steps(CellShapes& shapes) {
+  constexpr int64_t kReach = KnownDistances::kReach;
+  std::vector<uint32_t>& steps = shapes.views.seen_step;
+  for (const LatticeViews::View& view : shapes.views.views) {
+    const size_t first = steps.size();
+    for (int64_t z = -kReach; z <= kReach; ++z)
+      for (int64_t y = -kReach; y <= kReach; ++y)
+        for (int64_t x = -kReach; x <= kReach; ++x) {
+          const int64_t step[3] = {z, y, x};
+          int64_t seen[3];
+          for (size_t i = 0; i < 3; ++i) seen[i] = view.sign[i] * step[view.axis[i]];
+          const uint32_t number = KnownDistances::number_of_step(seen[0], seen[1], seen[2]);
+          steps.push_back(number * static_cast<uint32_t>(shapes.views.kinds));
         }
-        const auto at = std::find(views.standing.begin(), views.standing.end(), least);
-        views.near_offset.push_back({static_cast<uint16_t>(shown_by), static_cast<uint16_t>(at - views.standing.begin())});
-        if (at == views.standing.end()) views.standing.push_back(least);
-      }
+    for (int64_t i = 0; i < KnownDistances::kAround; ++i)
+      shapes.views.seen_around.push_back(steps[first + KnownDistances::step_from_around(i)]);
+  }
 }
 
 // Those with few pieces first: they are the common ones, and what is looked up often stands together.

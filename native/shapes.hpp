@@ -23,8 +23,9 @@ struct CellShapes {
 };
 
 // Works out what the views show of steps and codes; the rest of `shapes` must be there.
-void find_near_offsets(CellShapes& shapes);
 void number_kinds(CellShapes& shapes);
+void find_standing_codes(CellShapes& shapes);
+void find_seen_steps(CellShapes& shapes);
 
 // Puts the shapes on the lattice whose steps `out` has; `shapes` must outlive it.
 void put_on_lattice(const CellShapes& shapes, Patterns& out);

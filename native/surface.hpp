@@ -41,14 +41,16 @@ struct LatticeViews {
   std::vector<uint8_t> seen_code;    // by view and code: the code that the view shows
   std::vector<uint8_t> seen_kind;    // by view and code: the number of that code among those that occur
   std::vector<uint8_t> seen_sample;  // by view and sample: which sample of that code it is
+  std::vector<uint32_t> seen_step;   // by view and step between two cells that are near each other: the step it shows,
+                                     // by number, times that of the kinds
+  std::vector<uint32_t> seen_around; // the same of the steps from the cells around one, by their place
   size_t kinds = 0;                  // how many codes occur
-  // For the step between two cells that are near each other: the view that shows it as the one that stands for it and
-  // its mirrored versions, and the number of that one.
-  struct NearOffset {
+  // By code: the view that shows it as the one that stands for it and its mirrored versions, and the number of that one.
+  struct Standing {
     uint16_t view, number;
   };
-  std::vector<NearOffset> near_offset;
-  std::vector<std::array<int64_t, 3>> standing;  // the steps that stand for others, by number
+  std::vector<Standing> standing;
+  std::vector<uint8_t> standing_code;  // the codes that stand for others, by number
 };
 
 // The pieces of a surface by cell code, in mm relative to the cell's origin.
