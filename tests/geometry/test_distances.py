@@ -16,7 +16,7 @@ from segauge.geometry.distances import voxel_steps
 from segauge.geometry.engine import _kernel as kernel
 from segauge.geometry.patterns import SURFACES, cell_patterns, cell_shapes
 from segauge.geometry.reference.surfaces import distances_to, find_cells, sample_points, targets_of
-from segauge.metrics.surface import assd, compute_surface_distances, hausdorff, hausdorff95, masd, nsd
+from segauge.metrics.surface import assd, boundary_iou, compute_surface_distances, hausdorff, hausdorff95, masd, nsd
 
 needs_kernel = pytest.mark.skipif(kernel is None, reason="segauge was installed without its compiled kernel")
 
@@ -55,6 +55,17 @@ def random_lattice(rng, ndim):
     """Return a lattice of boxes, of cubes or with two equal edges (which have more mirrors), or a sheared one."""
     edges = np.diag(rng.choice(rng.uniform(0.3, 5, rng.integers(1, ndim + 1)), ndim))
     return edges if rng.random() < 0.7 else edges + np.triu(rng.normal(size=(ndim, ndim)), 1)
+
+
+@needs_kernel
+@pytest.mark.parametrize("surface", BY_CODE)
+@pytest.mark.parametrize("ndim", [2, 3])
+def test_cubes_agree_with_the_reference_on_their_own_lattice(surface, ndim):
+    pred, gt = random_pair(np.random.default_rng(ndim), ndim)
+    sd = compute_surface_distances(pred, gt, 0.7, surface=surface)
+    theirs = distances(reference, pred, gt, np.diag([0.7] * ndim), surface)
+    for ours, other in zip((sd.d_pg, sd.w_pg, sd.d_gp, sd.w_gp), theirs, strict=True):
+        assert np.abs(ours - other).max() <= AGREEMENT
 
 
 @needs_kernel
@@ -206,6 +217,18 @@ class TestInvariance:
         sd = compute_surface_distances(pred, gt, [7 * edge for edge in self.spacing], surface=surface)
         large = [hausdorff(sd), hausdorff95(sd), assd(sd), masd(sd), nsd(sd, 7 * 1.3), sd.area_pred, sd.area_gt]
         assert large == pytest.approx(small * [7, 7, 7, 7, 1, 49, 49], rel=1e-12)
+
+    @pytest.mark.parametrize("edge", [0.7, 1.0, 3.0])
+    def test_cubes_of_any_size_are_those_of_one(self, surface, edge):
+        pred, gt = blobs()
+        sd = compute_surface_distances(pred, gt, edge, surface=surface)
+        unit = compute_surface_distances(pred, gt, 1.0, surface=surface)
+        for found, of_one, power in ((sd.d_pg, unit.d_pg, 1), (sd.w_gp, unit.w_gp, 2)):
+            # half a unit in the last place for the product; the sub-voxel surface is measured on its own lattice
+            tolerance = 1e-15 if surface in BY_CODE else 1e-9
+            assert np.allclose(found, of_one * edge**power, rtol=tolerance, atol=1e-12 * edge)
+        bands = [boundary_iou(pred, gt, one, 2 * one, surface=surface) for one in (edge, 1.0)]
+        assert bands[0] == bands[1]
 
     def test_swapping_pred_and_gt_swaps_the_directions(self, surface):
         pred, gt = blobs()

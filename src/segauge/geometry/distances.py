@@ -77,12 +77,17 @@ def measure_surface_distances(
     still count as surface that others can be near to.
     """
     threads = thread_count(threads)
-    prepared = _prepared(engine(), surface, linear)
+    lattice, unit_mm = _lattice(surface, linear)
+    prepared = _prepared(engine(), surface, lattice)
     if surface == "subvoxel":
         found = engine().subvoxel_distances(pred, gt, ignore, prepared, threads)
     else:
         found = engine().surface_distances(pred, gt, ignore, surface, prepared, threads)
     d_pg, w_pg, d_gp, w_gp = found
+    if unit_mm != 1:
+        for distance, area in ((d_pg, w_pg), (d_gp, w_gp)):
+            distance *= unit_mm
+            area *= unit_mm ** (len(linear) - 1)
     return SurfaceDistances(d_pg, w_pg, d_gp, w_gp, ROUNDING * smallest_edge(linear))
 
 
@@ -95,9 +100,10 @@ def find_boundary_band(
     threads: int | None = None,
 ) -> PackedMask:
     """Return the voxels of a mask whose centre lies within `width_mm` of the mask's own surface."""
-    width = width_mm + ROUNDING * smallest_edge(linear)
+    lattice, unit_mm = _lattice(surface, linear)
+    width = (width_mm + ROUNDING * smallest_edge(linear)) / unit_mm
     threads = thread_count(threads)
-    prepared = _prepared(engine(), surface, linear)
+    prepared = _prepared(engine(), surface, lattice)
     band: PackedMask
     if surface == "subvoxel":
         band = engine().subvoxel_band(mask, prepared, width, threads)
@@ -121,11 +127,24 @@ def find_boundary_bands(
             find_boundary_band(mask, linear, width_mm, surface=surface, threads=threads) for mask in (pred, gt)
         )
         return first, second
-    width, prepared = width_mm + ROUNDING * smallest_edge(linear), _prepared(engine(), surface, linear)
+    lattice, unit_mm = _lattice(surface, linear)
+    width, prepared = (width_mm + ROUNDING * smallest_edge(linear)) / unit_mm, _prepared(engine(), surface, lattice)
     bands: tuple[PackedMask, PackedMask] = engine().boundary_band_pair(
         pred, gt, surface, prepared, width, thread_count(threads)
     )
     return bands
+
+
+def _lattice(surface: SurfaceKind, linear: Floats) -> tuple[Floats, float]:
+    """Return the lattice to measure on, and how many mm one unit of it is.
+
+    Cubes of every size are measured as cubes of 1 mm: what the kernel then knows of the distances between their pieces
+    holds for all of them. The sub-voxel surface remembers nothing that this could serve.
+    """
+    edge = float(linear[0, 0])
+    rows = linear.tolist()
+    is_cube = all(step == (edge if i == j else 0) for i, row in enumerate(rows) for j, step in enumerate(row))
+    return (linear / edge, edge) if is_cube and surface != "subvoxel" else (linear, 1.0)
 
 
 #: By engine and surface: the last lattice, and what was prepared for it. No more than the last one, because the kernel
