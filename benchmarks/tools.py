@@ -113,6 +113,13 @@ def _segauge(
     return prepare
 
 
+def _read_once(pair: Pair, _: int) -> Call:
+    """Read every byte of both masks once, which whoever is given whole arrays must do to find a structure in them."""
+    words = [mask.reshape(-1, order="A").view(np.uint8) for mask in (pair.pred, pair.gt)]
+    whole = [mask[: mask.size // 8 * 8].view(np.uint64) for mask in words]
+    return lambda: [int(np.bitwise_or.reduce(mask)) for mask in whole]
+
+
 def _segauge_case(metrics: str | None, *, again: bool = False) -> Callable[[Case, int], Call]:
     def prepare(case: Case, threads: int) -> Call:
         import segauge
@@ -306,6 +313,14 @@ PAIR_TOOLS = _catalog(
     ),
     Tool("segauge-voxel", "own", "segauge", "surface_metrics(surface='voxel')", _segauge("voxel"), _as_floats),
     Tool("segauge-subvoxel", "own", "segauge", "surface_metrics(surface='subvoxel')", _segauge("subvoxel"), _as_floats),
+    Tool(
+        "read-once",
+        "own",
+        "numpy",
+        "every byte of both masks read once, and nothing done with it",
+        _read_once,
+        _no_values,
+    ),
     Tool(
         "surface-distance",
         "peers",

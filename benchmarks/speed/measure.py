@@ -26,6 +26,8 @@ from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 
 #: Peers that cut a whole image down to the structure by themselves.
 SELF_CROPPING = ("surface-distance", "monai")
+#: Not a peer: what nobody who is given whole arrays can do without.
+READ_ONCE = "read-once"
 PEERS = tuple(name for name, tool in PAIR_TOOLS.items() if tool.environment != "own")
 LOOPS = tuple(name for name, tool in CASE_TOOLS.items() if tool.environment != "own")
 #: How long a short call is repeated.
@@ -77,8 +79,8 @@ def _structures_of(
             continue
         yield _structure(files.name, structure, "cropped", pair, selection.peers, runner)
         if structure in files.structures and not selection.quick:
-            croppers = [peer for peer in selection.peers if peer in SELF_CROPPING]
-            yield _structure(files.name, structure, "whole", whole_pair(case, labels), croppers, runner)
+            tools = [READ_ONCE, *(peer for peer in selection.peers if peer in SELF_CROPPING)]
+            yield _structure(files.name, structure, "whole", whole_pair(case, labels), tools, runner)
 
 
 def _structure(
