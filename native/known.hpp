@@ -181,7 +181,7 @@ class KnownDistances {
    private:
     // Never waited for (memory can be had elsewhere), and never taken down: somebody may still hand some in at the end.
     struct Kept {
-      static constexpr size_t kMost = 2, kLargest = size_t{1} << 21;  // memories, and entries of one: 8 MB
+      static constexpr size_t kMost = 2, kLargest = size_t{1} << 22;  // memories, and entries of one: 16 MB
       std::mutex guard;
       std::vector<Memory> memories;
 

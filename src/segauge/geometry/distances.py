@@ -148,7 +148,7 @@ def _lattice(surface: SurfaceKind, linear: Floats) -> tuple[Floats, float]:
 
 
 #: By engine and surface: the last lattice, and what was prepared for it. No more than the last one, because the kernel
-#: keeps up to some 12 MB of known distances with each, for every thread, and hands this memory on to the next.
+#: keeps up to some 24 MB of known distances with each, for every thread, and hands this memory on to the next.
 _last_prepared: dict[tuple[str, str], tuple[bytes, Any]] = {}
 
 
