@@ -113,7 +113,7 @@ uint64_t codes_of(const std::array<uint64_t, 8>& plane, int k) {
 // Bricks as they are found, with the raw codes of their cells, and of what is heard of them where something is ignored.
 struct FoundBricks {
   std::vector<CellSet::Brick> bricks;
-  std::vector<BrickCodes> codes, heard;
+  Unzeroed<BrickCodes> codes, heard;
 };
 
 // A row of bricks along the last axis, filled line by line.
@@ -238,7 +238,7 @@ void list_cells(const CellSet::Brick& brick, const Patterns& patterns, BrickCode
 }
 
 // Puts the bricks of all slabs into one list and says where their cells begin; returns how many cells there are.
-int64_t join(std::vector<FoundBricks>& slabs, CellSet& set, std::vector<BrickCodes>& heard) {
+int64_t join(std::vector<FoundBricks>& slabs, CellSet& set, Unzeroed<BrickCodes>& heard) {
   set.brick_at.assign(static_cast<size_t>(set.nz * set.ny * set.nx), -1);
   int64_t begin = 0;
   for (FoundBricks& slab : slabs) {
@@ -269,7 +269,7 @@ CellSet find_cells(const BitVolume& mask, const BitVolume* ignore, SurfaceKind k
   parallel_for(set.nz, threads, [&](int64_t slab) {
     slabs[static_cast<size_t>(slab)] = find_in_slab(mask, ignore, kind, set, slab);
   });
-  std::vector<BrickCodes> heard;
+  Unzeroed<BrickCodes> heard;
   set.cells.resize(static_cast<size_t>(join(slabs, set, heard)));
   const Box any_cell = box_of_any_cell(patterns);
   parallel_for(static_cast<int64_t>(set.bricks.size()), set.bricks.size() < 64 ? 1 : threads, [&](int64_t index) {

@@ -10,8 +10,9 @@
 namespace segauge {
 namespace {
 
-std::vector<int64_t> sample_offsets(const CellSet& from, const Patterns& patterns) {
-  std::vector<int64_t> start(from.cells.size() + 1, 0);
+Unzeroed<int64_t> sample_offsets(const CellSet& from, const Patterns& patterns) {
+  Unzeroed<int64_t> start(from.cells.size() + 1);
+  start[0] = 0;
   for (size_t i = 0; i < from.cells.size(); ++i) {
     const uint32_t code = from.cells[i].sample_code;
     start[i + 1] = start[i] + patterns.sample_start[code + 1] - patterns.sample_start[code];
@@ -143,7 +144,7 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
   const Patterns& patterns = prepared.patterns;
   const BrickTree tree(to);
   LazyBlocks blocks;
-  const std::vector<int64_t> start = sample_offsets(from, patterns);
+  const Unzeroed<int64_t> start = sample_offsets(from, patterns);
   Samples out;
   out.distance.resize(static_cast<size_t>(start.back()));
   out.area.resize(static_cast<size_t>(start.back()));

@@ -102,11 +102,11 @@ struct CellSet {
     Box box;                    // of the targets, in mm
   };
   int64_t nz = 1, ny = 1, nx = 1;        // extent in bricks
-  std::vector<Cell> cells;
+  Unzeroed<Cell> cells;
   std::vector<Brick> bricks;
   std::vector<int32_t> brick_at;         // by position; -1 where there is none
   // the codes of each brick's 512 cells, 0 where there is none; only for patterns that can be viewed mirrored
-  std::vector<std::array<uint8_t, 512>> codes;
+  Unzeroed<std::array<uint8_t, 512>> codes;
 
   int64_t end_of(size_t brick) const {
     return brick + 1 < bricks.size() ? bricks[brick + 1].begin : static_cast<int64_t>(cells.size());
