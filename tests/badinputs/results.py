@@ -44,7 +44,7 @@ def nan_and_infinity(folder: Path) -> Path:
     return _written(folder, f'{{"per_case": [{rows}]}}')
 
 
-@bad_result(49, command="import", code=1, says="1 scores of 1 cases stand twice with different values, such as a of")
+@bad_result(49, command="import", code=1, says="1 score stands twice with different values, in 1 case, such as a of")
 def a_case_twice(folder: Path) -> Path:
     rows = '{"case_id": "a", "dice": 0.25}, {"case_id": "a", "dice": 0.5}'
     return _written(folder, f'{{"per_case": [{rows}]}}')

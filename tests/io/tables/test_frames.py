@@ -84,7 +84,7 @@ def test_an_index_with_a_name_is_a_column():
 def test_an_empty_cell_is_judged_by_the_audit(kind):
     lacking = frame_of(kind, {"case": ["01", "02"], "dice": [0.9, None]})
     whole = frame_of(kind, {"case": ["01", "02"], "dice": [0.9, 0.8]})
-    with pytest.raises(InvalidInput, match="1 cells are empty where another model has a score"):
+    with pytest.raises(InvalidInput, match="1 cell is empty where another model has a score"):
         segauge.read_scores({"A": lacking, "B": whole})
     tables = segauge.read_scores({"A": lacking, "B": whole}, repairs=Repairs(empty="failed")).tables
     assert tables["A"]["02", "structure", "dice"].status.is_failure

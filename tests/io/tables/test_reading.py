@@ -40,7 +40,7 @@ def test_touchstone_folders(tmp_path):
 
 def test_empty_cells_that_disagree_are_refused_or_repaired(tmp_path):
     folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c3,0.7,0.6", "c3,0.7,"))
-    with pytest.raises(InvalidInput, match=r'1 cells are empty.*spleen of c3 for b.*empty="failed" .*empty="absent"'):
+    with pytest.raises(InvalidInput, match=r'1 cell is empty.*spleen of c3 for b.*empty="failed" .*empty="absent"'):
         read_scores(folder)
     failed = read_scores(folder, repairs=Repairs(empty="failed"))
     assert failed.tables["b"]["c3", "spleen", "dice"].status == Status.PREDICTION_MISSING
@@ -59,7 +59,43 @@ def test_empty_cells_that_nobody_can_check_are_counted_and_named(tmp_path):
     assert "2 cells are empty, such as spleen of c2: taken for structures that are in neither mask" in str(finding)
     assert found.audit.is_clean  # nothing was repaired
     both = read_scores(touchstone(tmp_path, a=WIDE, b=WIDE)).audit
-    assert "1 cells are empty for every model" in str(both)
+    assert "1 cell is empty for every model" in str(both)
+
+
+LONG = "model,case,structure,metric,value\n" + "".join(
+    f"{model},{case},{structure},dice,0.{i + 5}\n"
+    for model in "ab"
+    for i, (case, structure) in enumerate([("c1", "liver"), ("c1", "spleen"), ("c2", "liver"), ("c2", "spleen")])
+)
+
+
+def test_a_row_that_one_model_lacks_is_refused_as_an_empty_cell_is(tmp_path):
+    """A dropped failure must not become a structure that is not there: the mean would rise without a word."""
+    path = write(tmp_path / "x.csv", LONG.replace("b,c2,spleen,dice,0.8\n", ""))
+    with pytest.raises(InvalidInput, match=r"1 cell has no row where another.*spleen of c2 for b"):
+        read_scores(path)
+    failed = read_scores(path, repairs=Repairs(empty="failed"))
+    assert failed.tables["b"]["c2", "spleen", "dice"].status == Status.PREDICTION_MISSING
+    absent = read_scores(path, repairs=Repairs(empty="absent"))
+    assert {absent.tables[m]["c2", "spleen", "dice"].status for m in "ab"} == {Status.ABSENT}
+
+
+@pytest.mark.parametrize(("models", "who"), [("ab", " for every model"), ("a", "")])
+def test_a_row_that_every_model_lacks_is_taken_for_absent_in_words(tmp_path, models, who):
+    lines = [line for line in LONG.splitlines(keepends=True) if line[0] in ("m", *models) and ",c2,spleen," not in line]
+    found = read_scores(write(tmp_path / "x.csv", "".join(lines)))
+    (finding,) = found.audit.findings
+    assert f"1 cell has no row{who}, such as spleen of c2: taken for structures" in str(finding)
+    cell = found.tables["a"]["c2", "spleen", "dice"]
+    assert (cell.status, cell.reason) == (Status.ABSENT, "the file does not have it")
+
+
+def test_a_structure_that_a_model_was_never_scored_on_is_told_and_no_failure(tmp_path):
+    lines = [line for line in LONG.splitlines(keepends=True) if not (line.startswith("b,") and "spleen" in line)]
+    found = read_scores(write(tmp_path / "x.csv", "".join(lines)))
+    (finding,) = found.audit.findings
+    assert str(finding) == "b has no score of spleen, in no case"
+    assert found.tables["b"]["c1", "spleen", "dice"].status == Status.ABSENT
 
 
 def test_zeros_where_all_others_are_empty_are_seen(tmp_path):
@@ -228,7 +264,7 @@ def test_files_that_are_not_built_as_their_kind_is_are_refused_in_words(tmp_path
 def test_a_subject_that_stands_twice_in_jsonl_is_seen(tmp_path):
     line = {"subject_name": "a", "groups": {"liver": {"n_ref_instances": 1, "n_pred_instances": 1, "pq": 0.5}}}
     other = json.loads(json.dumps(line).replace("0.5", "0.9"))
-    with pytest.raises(InvalidInput, match=r"stand twice with different values, such as a"):
+    with pytest.raises(InvalidInput, match=r"stands twice with different values, in 1 case, such as a"):
         read_scores(write(tmp_path / "x.jsonl", f"{json.dumps(line)}\n{json.dumps(other)}\n"))
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.io.tables.cells import Cell
+from segauge.nouns import agreeing, counted
 from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
 
 
@@ -28,8 +29,9 @@ class Repairs:
             twice is merged and reported.
         cases: models scored on different cases. "keep" them as they are, "common" cases only, count a missing case as
             "failed", or "refuse".
-        empty: an empty cell where another model has a score. Count it as "failed", take the structure for "absent" in
-            that case for all models, or "refuse". Empty for every model means absent.
+        empty: an empty cell, or a structure without a row, where another model has a score. Count it as "failed", take
+            the structure for "absent" in that case for all models, or "refuse". Empty for every model means absent,
+            which the audit tells.
         out_of_range: a value outside the metric's scale. "drop" it (the cell then counts as failed), or "refuse".
 
     """
@@ -119,13 +121,15 @@ def _merge_duplicates(cells: Iterable[Cell], repairs: Repairs, findings: list[Fi
             twice.setdefault(key, [keyed[key]]).append(cell)
     unlike = {key: found for key, found in twice.items() if len({repr(cell.value) for cell in found}) > 1}
     if len(twice) > len(unlike):
-        words = f"{len(twice) - len(unlike)} scores stand twice with the same value"
+        same = agreeing(len(twice) - len(unlike), "score stands", "scores stand")
+        words = f"{same} twice with the same value"
         findings.append(Finding("duplicates", len(twice) - len(unlike), words, "merged"))
     if unlike:
         first = next(iter(unlike.values()))
         cases = {key[:2] for key in unlike}
         words = (
-            f"{len(unlike)} scores of {len(cases)} cases stand twice with different values, such as {first[0].case} of "
+            f"{agreeing(len(unlike), 'score stands', 'scores stand')} twice with different values, in "
+            f"{counted(len(cases), 'case')}, such as {first[0].case} of "
             f"{first[0].model}: {first[0].value:g} ({first[0].where}) and {first[1].value:g} ({first[1].where})"
         )
         _refuse_or_note("duplicates", repairs.duplicates, len(unlike), words, findings)
@@ -154,8 +158,8 @@ def _check_range(
     low, high = bounds[first.metric]
     hint = " Per cent? Divide by 100." if high == 1.0 and 1.0 < first.value <= 100.0 else ""
     words = (
-        f"{len(outside)} values lie outside their scale, such as {first.metric} {first.value:g} of {first.case} "
-        f"({first.where}); {first.metric} lies between {low:g} and {high:g}.{hint}"
+        f"{agreeing(len(outside), 'value lies', 'values lie')} outside the scale, such as {first.metric} "
+        f"{first.value:g} of {first.case} ({first.where}); {first.metric} lies between {low:g} and {high:g}.{hint}"
     )
     _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, findings)
     for key in outside:
@@ -163,10 +167,13 @@ def _check_range(
         keyed[key] = keyed[key]._replace(value=math.nan, status=Status.FAILED, reason=words)
 
 
-def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[tuple[str, str, str], Status]:
+Place = tuple[str, str, str]
+
+
+def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[Place, Status]:
     """Decide the status of every (model, case, structure): what the file says, else what empty cells mean."""
-    known: dict[tuple[str, str, str], Status] = {}
-    silent: set[tuple[str, str, str]] = set()
+    known: dict[Place, Status] = {}
+    silent: set[Place] = set()
     scored: set[tuple[str, str]] = set()
     for model, case, structure, _, value, status, _, _ in keyed.values():
         cell = (model, case, structure)
@@ -176,15 +183,15 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[t
             scored.add((case, structure))
             known[cell] = _stronger(known.get(cell), status or Status.PRESENT)
     empty = silent - known.keys()
+    unwritten = _unwritten_cells(empty | known.keys(), findings)
+    empty |= unwritten
     disagreeing = sorted(cell for cell in empty if cell[1:] in scored)
     if disagreeing:
         model, case, structure = disagreeing[0]
-        words = (
-            f"{len(disagreeing)} cells are empty where another model has a score, "
-            f"such as {structure} of {case} for {model}"
-        )
+        how = _how_empty(set(disagreeing), unwritten, len(disagreeing))
+        words = f"{how} where another model has a score, such as {structure} of {case} for {model}"
         _refuse_or_note("empty", repairs.empty, len(disagreeing), words, findings)
-    _note_absent(empty - set(disagreeing), findings)
+    _note_absent(empty - set(disagreeing), unwritten, findings)
     for cell in empty:
         is_failure = cell[1:] in scored and repairs.empty == "failed"
         known[cell] = Status.PREDICTION_MISSING if is_failure else Status.ABSENT
@@ -194,7 +201,35 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[t
     return known
 
 
-def _note_absent(empty: Collection[tuple[str, str, str]], findings: list[Finding]) -> None:
+def _unwritten_cells(written: Collection[Place], findings: list[Finding]) -> set[Place]:
+    """Return the cells that have no row, of cases and structures that their model has rows of.
+
+    Nobody can tell such a cell from a failure that was dropped. A structure that a model has no row of at all was not
+    asked of it: that is told, and counts neither way.
+    """
+    structures = dict.fromkeys(structure for _, _, structure in written)
+    asked = {(model, structure) for model, _, structure in written}
+    cases = {(model, case) for model, case, _ in written}
+    for model in dict.fromkeys(model for model, _, _ in written):
+        never = [structure for structure in structures if (model, structure) not in asked]
+        if never:
+            words = f"{model} has no score of {', '.join(sorted(never))}, in no case"
+            findings.append(Finding("structures", len(never), words))
+    all_cells = {(*row, name) for row in cases for name in structures if (row[0], name) in asked}
+    return all_cells - set(written)
+
+
+def _how_empty(cells: Collection[Place], unwritten: Collection[Place], count: int) -> str:
+    """Return "2 cells are empty", or have no row, or either of the two."""
+    without = sum(cell in unwritten for cell in cells)
+    if not without:
+        return agreeing(count, "cell is empty", "cells are empty")
+    if without == len(cells):
+        return agreeing(count, "cell has no row", "cells have no row")
+    return agreeing(count, "cell is empty or has no row", "cells are empty or have no row")
+
+
+def _note_absent(empty: Collection[Place], unwritten: Collection[Place], findings: list[Finding]) -> None:
     """Say what empty cells are taken for where no model has a score, which nobody can check from the table alone."""
     if not empty:
         return
@@ -203,8 +238,9 @@ def _note_absent(empty: Collection[tuple[str, str, str]], findings: list[Finding
     models = {model for model, _, _ in empty}
     who = "" if len(models) == 1 else " for every model"
     words = (
-        f"{len(cells)} cells are empty{who}, such as {structure} of {case}: taken for structures that are in neither "
-        "mask (absent), and left out of every mean. If they are failures, write 0 (or a status column) there"
+        f"{_how_empty(empty, unwritten, len(cells))}{who}, such as {structure} of {case}: taken for structures that "
+        "are in neither mask (absent), and left out of every mean. If they are failures, write 0 (or a status column) "
+        "there"
     )
     findings.append(Finding("empty", len(cells), words))
 
@@ -229,7 +265,7 @@ def _per_model(keyed: Keyed) -> dict[str, Axes]:
 
 def _equal_cases(
     models: dict[str, Axes],
-    status: dict[tuple[str, str, str], Status],
+    status: dict[Place, Status],
     repairs: Repairs,
     findings: list[Finding],
 ) -> None:
@@ -253,9 +289,7 @@ def _equal_cases(
         cases[:] = union
 
 
-def _tables(
-    models: Mapping[str, Axes], keyed: Keyed, status: Mapping[tuple[str, str, str], Status]
-) -> dict[str, ScoreTable]:
+def _tables(models: Mapping[str, Axes], keyed: Keyed, status: Mapping[Place, Status]) -> dict[str, ScoreTable]:
     """Fill one table per model; a cell that the file does not have is absent, and has that as its reason."""
     places = {
         model: tuple({name: i for i, name in enumerate(names)} for names in axes) for model, axes in models.items()
