@@ -313,6 +313,18 @@ class TestSignsOnly:
         ranking = rank({"a": a, "b": b})
         assert ranking["b"].place == (2 if expected < 0.05 else 1)
 
+    def test_the_comparison_says_which_pairs_it_told_apart(self):
+        cases = np.array([1.0] * 17 + [0.0])
+        drawn = np.random.default_rng(0).random(18)
+        pair_by_pair = compare({"a": cases, "b": 1 - cases, "c": drawn}, method="bootstrap-t")
+        assert pair_by_pair.sign_tested == (("a", "b"),)
+        assert "bootstrap-t (a - b: exact sign test, because" in str(pair_by_pair)
+        alone = compare({"a": cases, "b": 1 - cases})
+        assert (alone.to_dict()["sign_tested"], "max-t" in str(alone)) == ([["a", "b"]], False)
+        together = compare({"a": cases, "b": 1 - cases, "c": drawn})
+        assert (together.sign_tested, "max-t, correction step-down" in str(together)) == ((), True)
+        assert compare({"a": cases, "b": 1 - cases}, method="t").sign_tested == ()
+
     def test_without_ties_the_limits_are_those_of_clopper_and_pearson(self):
         a = np.array([1.0] * 17 + [0.0])
         pair = compare({"a": a, "b": 1.0 - a}).pairs[0]

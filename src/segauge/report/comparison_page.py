@@ -100,7 +100,7 @@ def _significance(comparison: ModelComparison) -> Illustration:
         "significance",
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
-        f"pairs ({pairs.method}, {pairs.correction}). Grey cells are undecided, not equal.",
+        f"pairs ({pairs.test}). Grey cells are undecided, not equal.",
         partial(figures.significance_map, order, list(pair_cells(pairs, order, _is_higher_better(comparison)))),
     )
 
@@ -218,7 +218,7 @@ def _critical_difference(comparison: ModelComparison) -> Illustration:
         "critical",
         "Critical-difference diagram",
         "Mean rank within the cases. A bar joins models that the comparison of means did not tell apart "
-        f"({comparison.ranking.comparison.method}), rather than the Nemenyi test of the classic diagram.",
+        f"({comparison.ranking.comparison.test}), rather than the Nemenyi test of the classic diagram.",
         partial(figures.critical_difference, ranks, figures.cliques(order, apart)),
     )
 
@@ -300,7 +300,7 @@ def methods_paragraph(comparison: ModelComparison) -> str:
         f"{len(comparison.models)} models were compared on {comparison.n_cases} cases with segauge {version}, paired "
         f"by case, by {comparison.deciding.name}{over}; a case without a prediction counts as a failure of that model "
         f"({policy}). All pairs were compared by the mean of their per-case differences "
-        f"({ranking.comparison.method} with {ranking.comparison.correction} correction, {ranking.n_resamples} "
+        f"({ranking.comparison.test}, {ranking.n_resamples} "
         f"resamples of cases, seed {ranking.seed}). {ranking.rule} {floors}Intervals and ranks speak of these "
         "predictions on this population of cases, not of newly trained models."
     )

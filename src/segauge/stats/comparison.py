@@ -26,6 +26,9 @@ from segauge.stats.scales import told_scale
 #: Below this many cases an interval is printed, but no verdict: no method measured holds its level there.
 FEWEST_FOR_VERDICT = 10
 
+#: What tells two models apart where all differences that are not 0 have one size.
+SIGN_TEST = "exact sign test, because a case only says who is ahead"
+
 COMPARISON_METHODS = ("max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "sign-flip")
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
@@ -75,7 +78,11 @@ class PairResult:
 
 @dataclass(frozen=True)
 class Comparison(NotebookTable):
-    """All pairs of models, and the rules that made the verdicts."""
+    """All pairs of models, and the rules that made the verdicts.
+
+    `sign_tested` are the pairs that the exact sign test told apart in place of `method`, because a case only says who
+    is ahead; `test` says so in words.
+    """
 
     pairs: tuple[PairResult, ...]
     models: tuple[str, ...]
@@ -87,6 +94,17 @@ class Comparison(NotebookTable):
     seed: int
     title: str = ""
     notes: tuple[str, ...] = ()
+    sign_tested: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def test(self) -> str:
+        """What told the pairs apart, in words."""
+        if not self.sign_tested:
+            return f"{self.method}, correction {self.correction}"
+        if len(self.sign_tested) == len(self.pairs) == 1:
+            return SIGN_TEST
+        named = ", ".join(f"{a} - {b}" for a, b in self.sign_tested)
+        return f"{self.method} ({named}: {SIGN_TEST}), correction {self.correction}"
 
     def __getitem__(self, names: tuple[str, str]) -> PairResult:
         """Return the pair (a, b), turned round if it was computed the other way."""
@@ -98,7 +116,7 @@ class Comparison(NotebookTable):
         raise InvalidInput(f"No pair {names!r}; the models are {', '.join(self.models)}.")
 
     def __str__(self) -> str:
-        head = f"{self.title}: {self.method}, correction {self.correction}, {100 * self.level:g} %".lstrip(": ")
+        head = f"{self.title}: {self.test}, {100 * self.level:g} %".lstrip(": ")
         return "\n".join([head, *map(str, self.pairs)])
 
     def shown(self) -> Shown:
@@ -118,6 +136,7 @@ class Comparison(NotebookTable):
             "n_resamples": self.n_resamples,
             "seed": self.seed,
             "notes": list(self.notes),
+            "sign_tested": [list(pair) for pair in self.sign_tested],
             "pairs": [dict(vars(pair)) for pair in self.pairs],
         }
 
@@ -209,9 +228,11 @@ def compared(
     chosen = "step-down" if method == "max-t" else correction or "holm"
     tested = _tested(pairs, method, chosen, level, n_resamples, seed)
     results = tuple(_pair_result(matrix, pairs, tested, k, level, margin) for k in range(pairs.first.size))
+    by_signs = pairs.by_sign_test if method in ("max-t", "bootstrap-t") else np.zeros(pairs.first.size, dtype=bool)
     return Comparison(
         results, matrix.models, method, chosen, level, margin, n_resamples, seed, matrix.title,
         (*matrix.notes, *matrix.notes_on_pairs),
+        tuple((found.a, found.b) for found, is_by_signs in zip(results, by_signs, strict=True) if is_by_signs),
     )  # fmt: skip
 
 

@@ -16,6 +16,7 @@ from segauge.notebook import NotebookTable, Shown
 from segauge.nouns import counted
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
+    SIGN_TEST,
     Comparison,
     comparable,
     compared,
@@ -323,7 +324,7 @@ def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
     own = counted(len(matrix.models) - 1, "pair")
     test = f"regularised max-t, step-down within its own {own}"
     if pairs.by_sign_test.any():  # of two models only
-        test = "exact sign test, because a case only says who is ahead"
+        test = SIGN_TEST
     return (
         f"A model's place is 1 + the number of models that are significantly better than it ({test}, "
         f"{100 * level:g} %)."

@@ -102,12 +102,18 @@ def significance_map(
         matrix, level=rules.level, margin=rules.margin, n_resamples=rules.n_resamples, seed=rules.seed
     )
     family = len(models) * (len(models) - 1) // 2
-    rule = (
-        f"Mean of the paired differences, {found.method} with {found.correction} over all {family} pairs of this map; "
-        f"intervals hold for all of them together at {100 * found.level:g} %, so one may reach 0 where "
-        "the step-down test decides. Cases are paired by id."
-    )
+    rule = f"Mean of the paired differences, {found.test}{_simultaneous(found, family)}. Cases are paired by id."
     return SignificanceMap(subject, metric, models, _compared_cells(found, models, matrix), rule, family)
+
+
+def _simultaneous(found: Comparison, family: int) -> str:
+    """Return what holds for all pairs together; of one pair there is nothing to say."""
+    if family < 2:
+        return f", {100 * found.level:g} %"
+    return (
+        f" over all {family} pairs of this map; intervals hold for all of them together at {100 * found.level:g} %, so "
+        "one may reach 0 where the step-down test decides"
+    )
 
 
 def directed_wilcoxon(matrix: ScoreMatrix) -> Floats:

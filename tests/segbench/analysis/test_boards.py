@@ -7,7 +7,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import compare
+from segauge.stats import compare, score_matrix
 from segbench.analysis import Analysis, ScoredSet, StudyInput, analyze, rules_of
 from segbench.analysis.audit import audit_coverage
 from segbench.analysis.boards import average_board, boards_of, structure_board
@@ -250,3 +250,17 @@ def test_maps_of_the_typical_case_count_false_findings_too():
     pair = compare(matrix, method="wilcoxon", n_resamples=100).pairs[0]
     assert (cell.n, cell.delta, cell.wins) == (pair.n, pytest.approx(pair.delta), pair.wins)
     assert cell.verdict == "better"
+
+
+def test_a_map_names_the_test_that_decided():
+    """Two models of which a case only says who is ahead are told apart by the sign test, whatever the rules ask for."""
+    cases = [f"c{i:02d}" for i in range(20)]
+    scores = {"a": dict.fromkeys(cases, 1.0), "b": {case: float(case > "c06") for case in cases}}
+    rule = significance_map(score_matrix(scores, metric="dice"), "liver", "dice", QUICK).rule
+    assert "exact sign test, because a case only says who is ahead, 95 %" in rule
+    assert not any(word in rule for word in ("max-t", "step-down", "1 pairs"))
+    drawn = dict(zip(cases, np.random.default_rng(0).random(20), strict=True))
+    usual = significance_map(score_matrix({**scores, "b": drawn}, metric="dice"), "liver", "dice", QUICK).rule
+    assert ("max-t, correction step-down, 95 %" in usual, "sign test" in usual) == (True, False)
+    three = random_set(models=("a", "b", "c")).matrix("liver", "dice", "own")
+    assert "over all 3 pairs of this map" in significance_map(three, "liver", "dice", QUICK).rule
