@@ -11,6 +11,7 @@ from segauge.executors import Crash, run
 from tests.executors.work import do
 
 KILLED = "its worker process was killed (SIGKILL); most often the machine ran out of memory"
+TWICE = "it was tried twice, the second time alone"
 
 
 def results(items, **how):
@@ -34,27 +35,28 @@ def test_errors_are_outcomes_in_this_process():
 def test_whatever_becomes_of_a_worker_the_others_go_on():
     found = results(["exit", 2, "kill", "segfault", "raise", "allocate", "print", 3], jobs=2)
     assert found == {
-        0: Crash("its worker process ended with exit code 7"),
+        0: Crash(f"its worker process ended with exit code 7; {TWICE}", died=True),
         1: 4,
-        2: Crash(f"{KILLED}; it was tried twice, the second time alone", lacked_memory=True),
-        3: Crash("its worker process crashed (SIGSEGV)"),
+        2: Crash(f"{KILLED}; {TWICE}", lacked_memory=True, died=True),
+        3: Crash(f"its worker process crashed (SIGSEGV); {TWICE}", died=True),
         4: Crash("ValueError: not today"),
-        5: Crash("ran out of memory; it was tried twice, the second time alone", lacked_memory=True),
+        5: Crash(f"ran out of memory; {TWICE}", lacked_memory=True),
         6: "printed",
         7: 9,
     }
 
 
-@pytest.mark.parametrize("word", ["killed once", "out of memory once"])
-def test_what_lacked_memory_is_tried_once_more_alone(word, tmp_path):
+@pytest.mark.parametrize("word", ["killed once", "crashed once", "ended once", "out of memory once"])
+def test_a_worker_that_died_or_lacked_memory_is_tried_once_more_alone(word, tmp_path):
     """The system kills the worker that is largest just then: next to three others, a case that fits by itself."""
     items = [(word, tmp_path), *[("busy", tmp_path)] * 5]
     found = results(items, jobs=3)
     assert found == {0: [], **dict.fromkeys(range(1, 6), "busy")}
 
 
-def test_a_worker_that_is_killed_alone_has_one_more_try_as_well(tmp_path):
-    assert results([("killed once", tmp_path), 3], executor="processes") == {0: [], 1: 9}
+@pytest.mark.parametrize("word", ["killed once", "crashed once"])
+def test_a_worker_that_dies_alone_has_one_more_try_as_well(word, tmp_path):
+    assert results([(word, tmp_path), 3], executor="processes") == {0: [], 1: 9}
 
 
 @pytest.mark.slow

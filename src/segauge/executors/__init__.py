@@ -26,8 +26,8 @@ def run(
 
     Items are taken from the iterable only as workers become free, so that any number of them needs the memory of a
     few. An item that crashes its worker, takes longer than `timeout` seconds or runs out of memory has a `Crash` as
-    its outcome; the others go on. Where its worker was killed, or others left it too little memory, it is tried once
-    more when nothing else runs.
+    its outcome; the others go on. Where its worker died (was killed, crashed), or others left it too little memory, it
+    is tried once more when nothing else runs.
 
     Args:
         function: a function at the top level of an importable module.

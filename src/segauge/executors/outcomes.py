@@ -10,11 +10,13 @@ from typing import Any
 class Crash:
     """An item that has no result, and why: "took longer than 60 s", "its worker process was killed (SIGKILL) ...".
 
-    `lacked_memory` is True where it may well have a result once nothing else takes the memory.
+    `lacked_memory` is True where it may well have a result once nothing else takes the memory. `died` is True where its
+    worker process ended by itself, or was ended by another: a defect of the machine more often than of the item.
     """
 
     reason: str
     lacked_memory: bool = False
+    died: bool = False
 
 
 @dataclass(frozen=True)

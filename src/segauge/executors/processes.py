@@ -34,7 +34,8 @@ def run_in_processes(
 ) -> Iterator[Outcome]:
     """Yield outcomes as they come; at most `jobs` items are out at a time.
 
-    An item that several workers left too little memory for is tried once more at the end, when nothing else runs.
+    An item whose worker died, or that several workers left too little memory for, is tried once more at the end, when
+    nothing else runs: one worker that is lost must not cost a run of hours.
     """
     again: list[_Sent] = []
     first = _side_by_side(function, itertools.starmap(_Sent, enumerate(items)), jobs, timeout)
@@ -59,11 +60,11 @@ class _Sent(NamedTuple):
 
 def _is_worth_another_try(result: Any, jobs: int) -> bool:
     """Say whether an item may have a result when it runs alone; one that ran out of memory alone will do so again."""
-    return isinstance(result, Crash) and result.lacked_memory and (jobs > 1 or result.reason == _KILLED)
+    return isinstance(result, Crash) and (result.died or (result.lacked_memory and jobs > 1))
 
 
 def _said_twice(result: Any) -> Any:
-    if isinstance(result, Crash) and result.lacked_memory:
+    if isinstance(result, Crash) and (result.died or result.lacked_memory):
         return replace(result, reason=f"{result.reason}; it was tried twice, the second time alone")
     return result
 
@@ -174,8 +175,8 @@ class _Worker:
 def _crash_of(code: int) -> Crash:
     """Return the crash that an exit code of a worker stands for."""
     if code >= 0:
-        return Crash(f"its worker process ended with exit code {code}")
+        return Crash(f"its worker process ended with exit code {code}", died=True)
     name = signal.Signals(-code).name if -code in set(signal.Signals) else f"signal {-code}"
     if name == "SIGKILL":
-        return Crash(_KILLED, lacked_memory=True)
-    return Crash(f"its worker process crashed ({name})")
+        return Crash(_KILLED, lacked_memory=True, died=True)
+    return Crash(f"its worker process crashed ({name})", died=True)

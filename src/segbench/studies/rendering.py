@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from segauge.errors import SegaugeError
+from segauge.executors import Crash, run
 from segauge.report.figures import inline_svg, joined_svg, save_as
 from segbench.studies.charts import StudyFigure
 
@@ -50,11 +50,25 @@ def _in_processes(
     parts: Sequence[Sequence[StudyFigure]], folder: Path, endings: tuple[str, ...], count: int
 ) -> Iterator[tuple[StudyFigure, str]]:
     """Yield figures as they are done; a part begins when the one before it has ended."""
-    # Spawned, not forked: a fork of a process with threads (BLAS) may never come back.
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for part in parts:
-            pending = [pool.submit(_rendered, figure, folder, endings) for figure in part]
-            yield from ((figure, future.result()) for figure, future in zip(part, pending, strict=True))
+    for part in parts:
+        for outcome in run(render_one, [_Drawing(figure, folder, endings) for figure in part], jobs=count):
+            figure = part[outcome.index]
+            if isinstance(outcome.result, Crash):
+                raise SegaugeError(f"The figure {figure.name} could not be drawn: {outcome.result.reason}.")
+            yield figure, outcome.result
+
+
+class _Drawing(NamedTuple):
+    """What a worker process is asked for."""
+
+    figure: StudyFigure
+    folder: Path
+    endings: tuple[str, ...]
+
+
+def render_one(asked: _Drawing) -> str:
+    """Draw and write one figure in a worker process."""
+    return _rendered(*asked)
 
 
 def _rendered(figure: StudyFigure, folder: Path, endings: tuple[str, ...]) -> str:

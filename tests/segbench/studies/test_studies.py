@@ -3,17 +3,21 @@
 import csv
 import json
 import re
+from functools import partial
 
 import numpy as np
 import pytest
 
+from segauge.errors import SegaugeError
 from segbench.analysis import rules_of
 from segbench.cli import main
 from segbench.records import save_record
 from segbench.studies import StudyOptions, read_study
 from segbench.studies.charts import StudyFigure
 from segbench.studies.reading import is_record
+from segbench.studies.rendering import render_figures
 from segbench.studies.writing import _with_own_names
+from tests.executors.work import do
 from tests.segbench.made_up import record, table
 
 NASTY = "<script>alert(1)</script>"
@@ -260,3 +264,10 @@ def test_parts_of_a_figure_follow_their_names():
     joined, *others = _with_own_names([StudyFigure("maps/all", "maps", "all", "", None, parts=names), *figures])
     assert joined.parts == tuple(figure.name for figure in others)
     assert len({figure.name.casefold() for figure in others}) == 3
+
+
+def test_a_figure_whose_worker_dies_is_named(tmp_path):
+    """A pool that breaks would end the command with a traceback, and name no figure."""
+    deadly = [StudyFigure(f"map {i}", "maps", "", "", partial(do, "segfault")) for i in range(2)]
+    with pytest.raises(SegaugeError, match=r"The figure map \d could not be drawn: its worker process crashed"):
+        render_figures(deadly, tmp_path, processes=2)
