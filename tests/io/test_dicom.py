@@ -453,6 +453,35 @@ def test_contours_on_every_other_slice_agree_with_themselves(tmp_path, elsewhere
     assert row["gt_volume"] == row["pred_volume"]
 
 
+def drawn_on(path, count):
+    """Write into an RTSTRUCT how many images it was drawn on, as every program that makes them does."""
+    dataset = pydicom.dcmread(path)
+    images = [pydicom.Dataset() for _ in range(count)]
+    frame = dataset.ReferencedFrameOfReferenceSequence[0]
+    frame.RTReferencedStudySequence[0].RTReferencedSeriesSequence[0].ContourImageSequence = images
+    dataset.save_as(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("images", "slices"), [(7, [0, 2, 4, 6]), (4, [0, 1, 2, 3, 4, 5, 6]), (0, [0, 1, 2, 3, 4, 5, 6])]
+)
+def test_contours_on_every_other_slice_mean_the_same_on_a_converted_ground_truth(tmp_path, images, slices):
+    """On their own images nothing lies between them; a NIfTI file of the same slices is no reason to fill more."""
+    write_series(tmp_path / "ct", even_positions(7))
+    path = rtstruct(tmp_path, ("organ", closed(*(square(0.5, 3.5, z) for z in (30.0, 34.0, 38.0, 42.0)))))
+    own = read_labels(path)
+    assert any("planes lie 2 slices apart, or further; the slices between them are empty" in note for note in own.notes)
+    converted = LabelMap(own.labels.layers, own.labels.grid, {1: "organ"})
+    reading = read_labels(drawn_on(path, images), reference=converted)
+    assert np.flatnonzero(reading.labels.mask(1).array.any(axis=(0, 1))).tolist() == slices
+    if images == 7:
+        assert reading.notes == own.notes
+        assert evaluate([Case("a", path, converted)], metrics=["dice"]).rows[0]["dice"] == 1.0
+    else:
+        assert "contour planes 4 mm apart are taken for drawn on images of that slice distance" in reading.notes[0]
+
+
 def test_contours_beyond_a_segmentation_that_stores_a_part_are_false_and_not_cut(tmp_path):
     """A DICOM-SEG has the slices that hold something: what was drawn elsewhere is wrong, and counts."""
     mask = np.zeros((8, 6), dtype=np.uint8)

@@ -48,12 +48,13 @@ class Roi:
 
 @dataclass(frozen=True, eq=False)
 class StructureSet:
-    """The regions of an RTSTRUCT file, and the images that they were drawn on."""
+    """The regions of an RTSTRUCT file, and the images that they were drawn on: how many, 0 if the file does not say."""
 
     rois: tuple[Roi, ...]
     frame_of_reference: str
     series_uids: tuple[str, ...]
     source: str
+    image_count: int = 0
 
 
 def read_structure_set(path: Path, limits: Limits = DEFAULT_LIMITS, dataset: Any = None) -> StructureSet:
@@ -72,7 +73,8 @@ def read_structure_set(path: Path, limits: Limits = DEFAULT_LIMITS, dataset: Any
             raise UnreadableFile(f"{source}: two regions have the same number. Export it again.")
         uids = [str(item.get("ReferencedFrameOfReferenceUID") or "") for item in items]
         uids += [str(frame.get("FrameOfReferenceUID") or "") for frame in frames]
-        return StructureSet(rois, next((uid for uid in uids if uid), ""), _series_uids(frames), source)
+        named = next((uid for uid in uids if uid), "")
+        return StructureSet(rois, named, _series_uids(frames), source, _image_count(frames))
 
 
 def referenced_series(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[str, ...]:
@@ -83,12 +85,19 @@ def referenced_series(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[str,
 
 
 def _series_uids(frames: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(
-        str(series.get("SeriesInstanceUID") or "")
-        for frame in frames
-        for study in frame.get("RTReferencedStudySequence") or []
-        for series in study.get("RTReferencedSeriesSequence") or []
-    )
+    return tuple(str(series.get("SeriesInstanceUID") or "") for series in _series_items(frames))
+
+
+def _series_items(frames: Sequence[Any]) -> Iterator[Any]:
+    for frame in frames:
+        for study in frame.get("RTReferencedStudySequence") or []:
+            yield from study.get("RTReferencedSeriesSequence") or []
+
+
+def _image_count(frames: Sequence[Any]) -> int:
+    """Return how many images the series that the file refers to has; 0 of several series, or where it is silent."""
+    counts = [len(series.get("ContourImageSequence") or []) for series in _series_items(frames)]
+    return counts[0] if len(counts) == 1 else 0
 
 
 def _contours_by_number(dataset: Any, source: str) -> dict[int, tuple[Contour, ...]]:
@@ -172,7 +181,8 @@ def fill_regions(
     repeated = sorted(name for name, count in Counter(roi.name for roi in rois).items() if count > 1)
     if repeated:
         notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
-    slab_mm = 0.0 if reference.is_series else _plane_distance(structures.rois)
+    on_own_slices = reference.is_series or _has_slice_per_image(reference.grid, structures)
+    slab_mm = 0.0 if on_own_slices else _plane_distance(structures.rois)
     slices = np.array(reference.slices)
     unfilled: set[int] = set()
     filled = ((roi.number, list(_blocks(roi, grid, slab_mm, slices, notes, unfilled))) for roi in rois)
@@ -205,6 +215,21 @@ def _grown_over(grid: Grid, rois: Sequence[Roi], source: str, limits: Limits) ->
     affine = np.array(grid.affine)
     affine[:3, 3] += grid.affine[:3, :3] @ low
     return Grid(shape, affine)
+
+
+def _has_slice_per_image(grid: Grid, structures: StructureSet) -> bool:
+    """Say whether a grid is that of the images that contours were drawn on, converted to another format.
+
+    It has as many slices as the file lists images, and every contour lies in one of them. The number of a case must not
+    depend on whether its ground truth is kept as DICOM or as NIfTI.
+    """
+    points = [contour.points for roi in structures.rois for contour in roi.contours if len(contour.points)]
+    if structures.image_count not in grid.shape or not points:
+        return False
+    inverse = np.linalg.inv(grid.affine)
+    index = np.concatenate(points) @ inverse[:3, :3].T + inverse[:3, 3]
+    off = np.abs(index - np.rint(index)).max(axis=0)
+    return any(n == structures.image_count and off[axis] <= _ONE_PLANE for axis, n in enumerate(grid.shape))
 
 
 def _plane_distance(rois: Sequence[Roi]) -> float:
@@ -300,8 +325,8 @@ def _fill_planes(
     plane_of[order] = np.cumsum(np.diff(heights[order], prepend=heights[order[0]]) > _ONE_PLANE)
     planes = np.array([heights[plane_of == k].mean() for k in range(int(plane_of.max()) + 1)])
     reach = max(1.0, slab) / 2
-    if slab > 1.01:
-        notes.append(f"{who}: contour planes {slab * grid.spacing[axis]:.3g} mm apart fill the slices around them")
+    if not owners.size:
+        _note_gaps(planes, slab, grid.spacing[axis], who, notes)
     in_plane = [k for k in range(3) if k != axis]
     size = (grid.shape[in_plane[0]], grid.shape[in_plane[1]])
     beyond = sum(bool(np.any((p[:, in_plane] < -0.5) | (p[:, in_plane] > np.subtract(size, 0.5)))) for p in flat)
@@ -323,6 +348,22 @@ def _fill_planes(
             yield Block(tuple(where), area.mask)
     if repeated:
         notes.append(f"{who}: {repeated} contours stand in the file more than once; they count once")
+
+
+def _note_gaps(planes: Points, slab: float, thickness: float, who: str, notes: list[str]) -> None:
+    """Tell what became of slices between contour planes, where planes skip slices throughout."""
+    if slab > 1.01:
+        notes.append(
+            f"{who}: contour planes {slab * thickness:.3g} mm apart are taken for drawn on images of that slice "
+            f"distance; they fill the slices around them, which lie {thickness:.3g} mm apart here"
+        )
+        return
+    apart = float(np.diff(planes).min()) if len(planes) > 2 else 1.0
+    if apart > 1.5:
+        notes.append(
+            f"{who}: contour planes lie {apart:.3g} slices apart, or further; the slices between them are empty, since "
+            "nothing is interpolated"
+        )
 
 
 def _nearest_planes(planes: Points, reach: float, count: int) -> dict[int, list[int]]:
