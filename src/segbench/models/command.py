@@ -46,7 +46,8 @@ def command(options: Mapping[str, Any]) -> CommandModel:
     Options: `command`, such as "mymodel --in {image} --out {output}" ({device} and {python}, the interpreter of its
     environment, may stand there too); `requirements`, pinned, if it needs an environment; `gpu` if it is hopeless
     without one; and the keys of a card: name, structures (both needed), version, licence, trained_on and so on. Files,
-    folders and images of docker that the command names count by their content.
+    folders and images of docker that the command names count by their content, so it should name no folder that it
+    writes to (docs/how-to/add-a-model.md says which files are left out).
     """
     given = read_options("command", options, **{**card_options(), "command": str, "requirements": list, "gpu": bool})
     template = shlex.split(require("command", given, "command", "mymodel --in {image} --out {output}"))

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import stat
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -71,6 +72,14 @@ def test_a_file_that_a_command_writes_notes_to_is_no_part_of_it(name, tmp_path):
     before = options_of(text)
     (tmp_path / name).write_text("one more")
     assert options_of(text) == before
+
+
+def test_the_manual_names_what_is_left_out_of_the_key():
+    """A user whose model depends on such a file has to know: nothing else says why a prediction was not made again."""
+    manual = (Path(__file__).parents[3] / "docs" / "how-to" / "add-a-model.md").read_text(encoding="utf-8")
+    for ending in filter(None, dependencies._WRITTEN_TO):
+        assert f"`{ending}`" in manual
+    assert f"more than {dependencies._MOST_FILES:,} files" in manual
 
 
 def test_a_program_counts_whatever_its_name_ends_in(tmp_path):
