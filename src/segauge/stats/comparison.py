@@ -255,7 +255,11 @@ def comparable(
         raise InvalidInput(f"A comparison needs two models or more, got {len(matrix.models)}.")
     empty = [name for name, column in zip(matrix.models, matrix.values.T, strict=True) if np.isnan(column).all()]
     if empty:
-        raise InvalidInput(f"Without a single score, so not to be compared: {', '.join(empty)}.")
+        what = f" of {matrix.title}" if matrix.title else ""
+        raise InvalidInput(
+            f"Without a single score{what}, so not to be compared: {', '.join(empty)}. Leave them out, or choose "
+            "another structure or metric."
+        )
     if not matrix.has_failures_without_value:
         return matrix
     ranked = matrix.as_ranks()

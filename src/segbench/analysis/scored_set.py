@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 
 from segauge.errors import InvalidInput, UnknownMetric
-from segauge.scores import ScoreTable
+from segauge.scores import ScoreTable, Status
 from segauge.stats import MissingPolicy, Scale, ScoreMatrix, average_matrix, scale_of, score_matrix
 from segauge.stats.absences import found_nothing
 from segbench.analysis.rules import AVERAGE_RULES, AverageRule, CaseRule
@@ -50,17 +51,32 @@ class ScoredSet:
         """Names of the models."""
         return tuple(self.tables)
 
-    @property
+    @cached_property
     def structures(self) -> tuple[str, ...]:
-        """Structures that every model has a column for, in the order of the first model."""
-        first, *others = [table.structures for table in self.tables.values()]
-        return tuple(name for name in first if all(name in other for other in others))
+        """Structures that every model has a score or a failure of, in the order of the first model."""
+        known = next(iter(self.tables.values())).structures
+        return tuple(name for name in known if name not in self.lacking)
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """Metrics that every model has, in the order of the first model."""
-        first, *others = [table.metrics for table in self.tables.values()]
-        return tuple(name for name in first if all(name in other for other in others))
+        """Metrics that every model has a number of, in the order of the first model."""
+        known = next(iter(self.tables.values())).metrics
+        return tuple(name for name in known if name not in self.lacking)
+
+    @cached_property
+    def lacking(self) -> Mapping[str, tuple[str, ...]]:
+        """Structures and metrics that cannot be compared, and the models that have nothing of them.
+
+        A model that was never asked for a structure has an empty column of it in a table that others share.
+        """
+        known = [(_structures_of(table), _metrics_of(table)) for table in self.tables.values()]
+        found: dict[str, tuple[str, ...]] = {}
+        for kind, names in enumerate(("structures", "metrics")):
+            for name in dict.fromkeys(name for table in self.tables.values() for name in getattr(table, names)):
+                without = tuple(m for m, has in zip(self.tables, known, strict=True) if name not in has[kind])
+                if without:
+                    found[name] = without
+        return found
 
     @property
     def cases(self) -> tuple[str, ...]:
@@ -150,6 +166,18 @@ class ScoredSet:
         else:
             raise InvalidInput(f"No average {average!r}; there are {', '.join(AVERAGE_RULES)}.")
         return replace(found, title=f"{AVERAGE} {metric}")
+
+
+def _structures_of(table: ScoreTable) -> set[str]:
+    is_absent = np.asarray(table.status == Status.ABSENT, dtype=bool)
+    return {name for j, name in enumerate(table.structures) if not is_absent[:, j].all()}
+
+
+def _metrics_of(table: ScoreTable) -> set[str]:
+    """Return the metrics that a table has a number of; all, where every case failed, which counts as such."""
+    if not np.asarray(table.status == Status.PRESENT, dtype=bool).any():
+        return set(table.metrics)
+    return {name for k, name in enumerate(table.metrics) if np.isfinite(table.values[:, :, k]).any()}
 
 
 def _on_own_cases(average: ScoreMatrix, matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:

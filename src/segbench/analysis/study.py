@@ -136,6 +136,10 @@ def _set_analysis(
     scored = given.scored
     unknown = [metric for metric in scored.metrics if not scored.is_comparable(metric)]
     left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
+    left_out += [
+        f"{name} is not analysed: {', '.join(models)} {'has' if len(models) == 1 else 'have'} no score of it"
+        for name, models in scored.lacking.items()
+    ]
     left_out += [*_small_families(given, rules), *_without_means(given, metrics, rules)]
     boards = {metric: tuple(found["boards", metric]) for metric in metrics if ("boards", metric) in found}
     groups, aggregated = (

@@ -252,6 +252,24 @@ def test_maps_of_the_typical_case_count_false_findings_too():
     assert cell.verdict == "better"
 
 
+def test_a_structure_or_metric_that_a_model_lacks_is_left_out_by_name():
+    """A model that was never asked for the spleen ended the analysis of all others, without a word about the spleen."""
+    whole = random_set()
+    full = whole.tables["good"]
+    values, status = full.values.copy(), full.status.copy()
+    values[:, 1], status[:, 1] = np.nan, Status.ABSENT
+    liver_only = ScoreTable(full.cases, full.structures, full.metrics, values, status)
+    found = analyze([StudyInput(ScoredSet("set", {**whole.tables, "half": liver_only}))], QUICK).sets[0]
+    assert [board.subject for board in found.boards["dice"]] == ["liver"]
+    assert "spleen is not analysed: half has no score of it" in found.coverage.findings
+    more = ScoreTable(full.cases, full.structures, ("dice", "iou"), full.values.repeat(2, axis=2), full.status)
+    empty = np.concatenate([full.values, np.full_like(full.values, np.nan)], axis=2)
+    lacks = ScoreTable(full.cases, full.structures, ("dice", "iou"), empty, full.status)
+    found = analyze([StudyInput(ScoredSet("set", {"a": more, "b": lacks}))], QUICK).sets[0]
+    assert list(found.boards) == ["dice"]
+    assert "iou is not analysed: b has no score of it" in found.coverage.findings
+
+
 def test_a_map_names_the_test_that_decided():
     """Two models of which a case only says who is ahead are told apart by the sign test, whatever the rules ask for."""
     cases = [f"c{i:02d}" for i in range(20)]
