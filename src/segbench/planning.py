@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.nouns import agreeing
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, exposure
 from segbench.config import EXPOSURE_POLICIES, RunConfig
 from segbench.suggestions import unknown
@@ -175,7 +176,9 @@ def select_cases(
     if not pool:
         raise InvalidInput("The dataset has no cases.")
     count = len(pool) if config.n_cases is None else config.n_cases
-    notes = [f"{count} cases were asked for, there are {len(pool)}"] if count > len(pool) else []
+    notes = (
+        [f"{agreeing(count, 'case was', 'cases were')} asked for, there are {len(pool)}"] if count > len(pool) else []
+    )
     count = min(count, len(pool))
     if config.selection == "first":
         return tuple(sorted(pool[:count])), notes

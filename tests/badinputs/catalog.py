@@ -234,7 +234,7 @@ def four_axes_of_labels(folder: Path) -> Path:
     return _write(folder / "a.nii", nifti_bytes(np.stack([labels()] * 3, axis=-1)))
 
 
-@bad_input(22, noted=r"voxels are not exactly whole numbers; they were rounded")
+@bad_input(22, noted=r"voxel is not exactly a whole number: rounded")
 def nearly_whole_floats(folder: Path) -> Path:
     array = labels(dtype="float32")
     array[array == 3] = 3.0001
@@ -258,7 +258,7 @@ def not_a_number(folder: Path) -> Path:
     return _write(folder / "a.nii", nifti_bytes(array))
 
 
-@bad_input(24, options={"nan": "background"}, noted="2 voxels are NaN or infinite; they were taken as background")
+@bad_input(24, options={"nan": "background"}, noted="2 voxels are NaN or infinite: taken as background")
 def not_a_number_as_background(folder: Path) -> Path:
     return not_a_number(folder)
 
@@ -540,7 +540,7 @@ def box(low: float, high: float, z: float = 2.0) -> list[list[float]]:
     return [[low, low, z], [high, low, z], [high, high, z], [low, high, z]]
 
 
-@bad_input(45, options={"reference": GRID}, noted="2 contours of fewer than 3 different points were dropped")
+@bad_input(45, options={"reference": GRID}, noted="2 contours of fewer than 3 different points; dropped")
 def contours_of_one_and_two_points(folder: Path) -> Path:
     short = [("CLOSED_PLANAR", [[3, 3, 2]]), ("CLOSED_PLANAR", [[3, 3, 2], [5, 5, 2]])]
     return _contours(folder, ("organ", [*short, ("CLOSED_PLANAR", box(2.5, 8.5))]))
@@ -564,7 +564,7 @@ def contour_that_crosses_itself(folder: Path) -> Path:
     return _contours(folder, ("organ", [("CLOSED_PLANAR", bow_tie)]))
 
 
-@bad_input(45, options={"reference": GRID}, noted="contours of type OPEN_PLANAR enclose nothing")
+@bad_input(45, options={"reference": GRID}, noted="contour of type OPEN_PLANAR, which encloses nothing")
 def open_contour(folder: Path) -> Path:
     return _contours(folder, ("organ", [("OPEN_PLANAR", box(2.5, 8.5)), ("CLOSED_PLANAR", box(2.5, 8.5))]))
 

@@ -72,7 +72,7 @@ def voxel_edges_from_the_user(folder: Path) -> list[str]:
     return ["--spacing", "1,1,2"]
 
 
-@bad_dataset(10, code=0, says="1 ground truths know no voxel edges, such as that of 'a': 1 mm was assumed")
+@bad_dataset(10, code=0, says="1 ground truth knows no voxel edges, such as that of 'a': 1 mm was assumed")
 def numpy_files_without_spacing(folder: Path) -> list[str]:
     for side in ("pred", "gt"):
         (folder / side).mkdir()
@@ -97,7 +97,7 @@ def probabilities_with_a_threshold(folder: Path) -> list[str]:
     return ["--threshold", "0.5"]
 
 
-@bad_dataset(24, code=0, noted="1 voxels are NaN or infinite; they were taken as background", rows={"a": {"dice": 1.0}})
+@bad_dataset(24, code=0, noted="1 voxel is NaN or infinite: taken as background", rows={"a": {"dice": 1.0}})
 def not_a_number_as_background(folder: Path) -> list[str]:
     array = box().astype(np.float32)
     array[0, 0, 0] = np.nan
@@ -111,7 +111,7 @@ def larger_than_allowed(folder: Path) -> list[str]:
     return ["--max-voxels", "500"]
 
 
-@bad_dataset(28, code=1, says=r"'label 99' occurs in none of the 1 ground truths")
+@bad_dataset(28, code=1, says=r"'label 99' occurs in none of 1 ground truth")
 def label_in_no_ground_truth(folder: Path) -> list[str]:
     write(folder, "a", box(99), box())
     return ["--label", "99"]
@@ -174,7 +174,7 @@ def a_hundred_thousand_components(folder: Path) -> list[str]:
 
 
 @bad_dataset(
-    34, code=3, says="1 of 2 cases have no prediction: 'b'", rows={"b": {"status": "prediction missing", "dice": None}}
+    34, code=3, says="1 of 2 cases has no prediction: 'b'", rows={"b": {"status": "prediction missing", "dice": None}}
 )
 def missing_prediction(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
@@ -182,12 +182,12 @@ def missing_prediction(folder: Path) -> list[str]:
     return []
 
 
-@bad_dataset(34, code=0, says="1 of 2 cases have no prediction: 'b'", rows={"b": {"status": "prediction missing"}})
+@bad_dataset(34, code=0, says="1 of 2 cases has no prediction: 'b'", rows={"b": {"status": "prediction missing"}})
 def missing_prediction_allowed(folder: Path) -> list[str]:
     return [*missing_prediction(folder), "--allow-missing"]
 
 
-@bad_dataset(35, code=0, says="1 predictions have no ground truth and are not measured: 'extra'")
+@bad_dataset(35, code=0, says="1 prediction has no ground truth and is not measured: 'extra'")
 def extra_prediction(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     (folder / "pred" / "extra.nii").write_bytes(nifti_bytes(box(), AFFINE))
@@ -235,7 +235,7 @@ def metadata_with_an_id_twice(folder: Path) -> list[str]:
     return metadata(folder, "id,sex\n1,F\n1,M\n")
 
 
-@bad_dataset(47, code=0, says=r"1 cases have no row in m\.csv: '001'")
+@bad_dataset(47, code=0, says=r"1 case has no row in m\.csv: '001'")
 def metadata_without_a_row(folder: Path) -> list[str]:
     return metadata(folder, "id,sex\n1,F\n")
 

@@ -49,8 +49,8 @@ def test_table_json_csv_and_metadata(folders, capsys):
     out = capsys.readouterr().out
     assert code == 0
     assert "foreground" in out
-    assert "1 cases have no row in m.csv: '002'" in out
-    assert "1 rows of m.csv belong to no case: '1'" in out
+    assert "1 case has no row in m.csv: '002'" in out
+    assert "1 row of m.csv belongs to no case: '1'" in out
     data = json.loads((folders / "r.json").read_text())
     assert [row["dice"] for row in data["per_case"]] == [1.0, 0.9, 0.8]
     assert [row.get("meta.sex") for row in data["per_case"]] == ["F", "M", None]
@@ -74,8 +74,8 @@ def test_missing_and_extra_predictions(folders, capsys):
     (folders / "pred" / "001.nii").rename(folders / "pred" / "zzz.nii")
     assert run(folders) == 3
     out = capsys.readouterr().out
-    assert "1 predictions have no ground truth and are not measured: 'zzz'" in out
-    assert "1 of 3 cases have no prediction: '001'" in out
+    assert "1 prediction has no ground truth and is not measured: 'zzz'" in out
+    assert "1 of 3 cases has no prediction: '001'" in out
     assert "3 cases, 1 of them not measured" in out
     assert "1 prediction missing" in out
 
@@ -121,7 +121,7 @@ def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, o
 
 def test_tool_errors_and_usage(folders, capsys):
     assert run(folders, "--label", 9) == 1
-    assert "'label 9' occurs in none of the 3 ground truths" in capsys.readouterr().err
+    assert "'label 9' occurs in none of 3 ground truths" in capsys.readouterr().err
     save(folders / "pred" / "001.nii.gz", box())
     assert run(folders) == 1
     assert "both case '001'" in capsys.readouterr().err

@@ -106,7 +106,7 @@ def test_labels_presence_and_files(tmp_path):
     assert "the prediction is empty" in words
     assert "its prediction is the same file as that of 'a'" in words
     assert any("content is of no known format" in said for said in words)
-    assert any("1 of 5 cases have no prediction" in said for said in words)
+    assert any("1 of 5 cases has no prediction" in said for said in words)
 
 
 def test_declared_labels(tmp_path):

@@ -89,7 +89,7 @@ def test_structures_by_value_and_all():
     assert list(named.table.rows()) == list(everything.table.rows())
     assert named.table.status[1, 1] is Status.ABSENT
     assert everything.warnings == (
-        "'label 7' was predicted in 1 cases but occurs in no ground truth; it is not measured",
+        "'label 7' was predicted in 1 case but occurs in no ground truth; it is not measured",
     )
     assert any("7 (500 voxels)" in note for note in named.notes["b"])
 
@@ -182,7 +182,7 @@ def test_names_need_a_file_that_has_names():
 
 
 def test_a_label_in_no_ground_truth_is_an_error():
-    with pytest.raises(InvalidInput, match="'label 99' occurs in none of the 1 ground truths"):
+    with pytest.raises(InvalidInput, match="'label 99' occurs in none of 1 ground truth"):
         evaluate([Case("a", box(99), box())], label=99)
     with pytest.raises(InvalidInput, match="Those that occur: 'liver'"):
         evaluate([Case("a", box(), box())], structures={"liver": 1, "spleen": 2})

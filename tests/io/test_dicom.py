@@ -15,6 +15,7 @@ from segauge.grid import Grid
 from segauge.io import load_mask, load_rtstruct, read_labels
 from segauge.io.contours import fill
 from segauge.io.dicom_series import read_series
+from segauge.nouns import counted
 from segauge.placement import Method, place
 
 
@@ -335,7 +336,7 @@ def test_a_contour_that_is_stored_twice_is_no_hole(tmp_path, copies, again):
     once = read_labels(rtstruct(tmp_path, ("organ", closed(outline, hole))), reference=GRID)
     assert np.array_equal(reading.labels.mask(1).array, once.labels.mask(1).array)
     assert np.count_nonzero(once.labels.mask(1).array) == 7 * 7 - 2 * 2
-    assert f"region 1 (organ): {copies} contours stand in the file more than once; they count once" in reading.notes
+    assert f"region 1 (organ): {counted(copies, 'contour')} in the file more than once; counting once" in reading.notes
 
 
 def test_regions_that_overlap_are_both_whole(tmp_path):

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
     words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)
     if counts[Level.NOTE] and not args.notes:
-        words += " (--notes prints them)" if found.is_healthy else ""
+        words += f" (--notes prints {'it' if counts[Level.NOTE] == 1 else 'them'})" if found.is_healthy else ""
     out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)
     if args.json is not None:
         write_json(args.json, found.to_dict())

@@ -29,7 +29,7 @@ from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.metrics.conventions import CONVENTIONS
-from segauge.nouns import counted
+from segauge.nouns import agreeing, counted
 from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 
@@ -264,15 +264,20 @@ def cases_of(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], li
         )
     warnings = []
     if args.metadata is not None:
-        for words, names in (
-            (f"cases have no row in {args.metadata.name}", [case for case in sorted(ids) if case not in known]),
-            (f"rows of {args.metadata.name} belong to no case", [case for case in known if case not in ids]),
-        ):
-            if names:
-                warnings.append(f"{len(names)} {words}: {', '.join(map(repr, names[:3]))}{' ...' * (len(names) > 3)}")
+        file = args.metadata.name
+        without, left = sorted(ids - known.keys()), [case for case in known if case not in ids]
+        if without:
+            warnings.append(f"{agreeing(len(without), 'case has', 'cases have')} no row in {file}: {_some(without)}")
+        if left:
+            rows = agreeing(len(left), f"row of {file} belongs", f"rows of {file} belong")
+            warnings.append(f"{rows} to no case: {_some(left)}")
     spacing = _spacing(args.spacing)
     cases = [Case(pair.case_id, pair.pred, pair.gt, spacing, known.get(pair.case_id, {})) for pair in pairing.pairs]
     return cases, warnings
+
+
+def _some(names: list[str]) -> str:
+    return f"{', '.join(map(repr, names[:3]))}{' ...' * (len(names) > 3)}"
 
 
 def _spacing(text: str | None) -> float | tuple[float, ...] | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
+from segauge.nouns import agreeing
 
 #: Labels that are listed one by one; of more than that, which no label map has, only the first few.
 _SHOWN = 150
@@ -74,7 +75,7 @@ def _table(labels: list[dict[str, Any]]) -> list[str]:
     empty = [entry for entry in labels if entry["voxels"] == 0 and entry["contours"] is None]
     labels = [entry for entry in labels if entry not in empty]
     if not labels:
-        return [f"  no foreground; {len(empty)} labels have a name"]
+        return [f"  no foreground; {agreeing(len(empty), 'label has', 'labels have')} a name"]
     many = len(labels) > _SHOWN
     shown, more = (labels[:_FIRST], labels[_FIRST:]) if many else (labels, [])
     rows = _rows(shown)

@@ -20,6 +20,7 @@ from segauge.io.contents import content_hash
 from segauge.io.layouts import Pair, Pairing
 from segauge.io.reading import ReferenceGrid
 from segauge.labelmap import LabelMap
+from segauge.nouns import counted
 from segauge.placement import Method, Placement, place
 
 #: Voxel edges outside of this range (mm) are rarely millimetres.
@@ -169,16 +170,17 @@ def _examine_dataset(chart: _Chart, spec: StructureSpec | None) -> None:
         if in_pred == {255} and in_gt == {1}:
             chart.add(Level.ERROR, "labels", "", "predictions hold 0 and 255, ground truths 0 and 1: divide by 255")
         for label in sorted(in_pred - in_gt):
-            words = f"label {label} is predicted in {chart.pred_labels[label]} cases and occurs in no ground truth"
+            predicted = counted(chart.pred_labels[label], "case")
+            words = f"label {label} is predicted in {predicted} and occurs in no ground truth"
             chart.add(Level.WARNING, "labels", "", words)
         for label in sorted(in_gt - in_pred - {spec.ignore if spec is not None else None}):
-            words = f"label {label} is in {chart.gt_labels[label]} ground truths and in no prediction"
+            words = f"label {label} is in {counted(chart.gt_labels[label], 'ground truth')} and in no prediction"
             chart.add(Level.WARNING, "labels", "", words)
     if spec is not None and spec.mode == "named":
         declared = {part for parts in spec.parts.values() for part in parts if isinstance(part, int)}
         _examine_declared(chart, declared, spec.ignore, in_gt)
     for label, count in sorted(chart.gt_labels.items()):
-        chart.add(Level.NOTE, "presence", "", f"label {label} is in {count} of {chart.read} ground truths")
+        chart.add(Level.NOTE, "presence", "", f"label {label} is in {count} of {counted(chart.read, 'ground truth')}")
     if len(chart.spacings) > 1:
         chart.add(Level.NOTE, "spacing", "", f"{len(chart.spacings)} different spacings among the ground truths")
 

@@ -11,6 +11,7 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.evaluation.scoring import Record, ScoringOptions
 from segauge.measurement import measure
+from segauge.nouns import agreeing, counted
 from segauge.scores import ScoreTable, Status, reason_of_lacking
 
 
@@ -74,7 +75,7 @@ def _structures(records: Mapping[str, Record], options: ScoringOptions) -> tuple
         return tuple(options.spec.parts), []
     seen = list(dict.fromkeys(name for record in read for name in (*record["in_gt"], *record.get("structures", {}))))
     warnings = [
-        f"{name!r} was predicted in {count} cases but occurs in no ground truth; it is not measured"
+        f"{name!r} was predicted in {counted(count, 'case')} but occurs in no ground truth; it is not measured"
         for name in seen
         if name not in in_gt and (count := sum(name in record.get("structures", {}) for record in read))
     ]
@@ -91,7 +92,8 @@ def _spelling_warnings(names: Sequence[str]) -> list[str]:
     if not twice:
         return []
     shown = "; ".join(" and ".join(map(repr, found)) for found in twice[:3]) + (" ..." if len(twice) > 3 else "")
-    return [f"{len(twice)} structures are spelled in several ways, and measured apart: {shown}. Rename the files."]
+    alike_words = agreeing(len(twice), "structure is", "structures are")
+    return [f"{alike_words} spelled in several ways, and measured apart: {shown}. Rename the files."]
 
 
 def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
@@ -103,8 +105,9 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
     warnings = []
     if assumed:
         warnings.append(
-            f"{len(assumed)} ground truths know no voxel edges, such as that of {assumed[0]!r}: 1 mm was assumed, so "
-            "distances are in voxels and volumes in 1000 voxels. Give the spacing in mm."
+            f"{agreeing(len(assumed), 'ground truth knows', 'ground truths know')} no voxel edges, such as that of "
+            f"{assumed[0]!r}: 1 mm was assumed, so distances are in voxels and volumes in 1000 voxels. "
+            "Give the spacing in mm."
         )
     if together:
         warnings.append(
@@ -124,7 +127,7 @@ def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:
     names = ", ".join(map(repr, absent))
     have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural))
     advice = f"Those that occur: {have}. Check the labels, or leave it out of structures."
-    return f"{names} occurs in none of the {n} ground truths, so there is nothing to measure it against. " + (
+    return f"{names} occurs in none of {counted(n, 'ground truth')}, so there is nothing to measure it against. " + (
         advice if have else 'Check the labels with `segauge info`; structures="all" measures those that are there.'
     )
 

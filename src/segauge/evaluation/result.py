@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, write_whole
+from segauge.nouns import counted
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
@@ -199,7 +200,7 @@ class EvaluationResult(Outlook):
 
     def __str__(self) -> str:
         failed = len(self.failures)
-        head = f"{len(self.table)} cases" + (f", {failed} of them could not be measured" if failed else "")
+        head = counted(len(self.table), "case") + (f", {failed} of them could not be measured" if failed else "")
         lines = [head]
         for name, found in self.by_structure().items():
             lines += [f"{name}  {key}  {estimate!r}" for key, estimate in found.items()]

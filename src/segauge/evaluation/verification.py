@@ -20,6 +20,7 @@ from segauge.evaluation.structures import StructureSpec
 from segauge.io.tables.json_files import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.notebook import NotebookTable, Shown
+from segauge.nouns import agreeing, counted
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.missing import MissingPolicy
 
@@ -67,7 +68,8 @@ class Verification(NotebookTable):
     def shown(self) -> Shown:
         """Return what a notebook shows."""
         again = "computed again, from the images" if self.remeasured else "computed again from the rows"
-        said = f"{self.source}: {self.n_compared} numbers {again}, {len(self.discrepancies)} differ"
+        differing = agreeing(len(self.discrepancies), "differs", "differ")
+        said = f"{self.source}: {counted(self.n_compared, 'number')} {again}, {differing}"
         return Shown(
             said, ("where", "the file says", "comes out"), [(d.where, d.stated, d.found) for d in self.discrepancies]
         )

@@ -18,6 +18,7 @@ from segauge.io.layers import Block, stack_layers
 from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.reading import Reading, ReadOptions, ReferenceGrid, SpacingSource
 from segauge.labelmap import LabelMap
+from segauge.nouns import counted
 
 #: A contour lies in a plane of the grid if its points stray along the normal by at most this share of a slice.
 _FLAT = 0.2
@@ -277,7 +278,7 @@ def _blocks(
         return
     flat = [points for points in indexed if float(np.ptp(points[:, axis])) <= _FLAT]
     if len(flat) < len(indexed):
-        notes.append(f"{who}: {len(indexed) - len(flat)} contours do not lie in a plane of the grid; they were dropped")
+        notes.append(f"{who}: {counted(len(indexed) - len(flat), 'contour')} in no plane of the grid; dropped")
     if flat:
         owners = slices if axis == 2 else slices[:0]
         yield from _fill_planes(flat, axis, grid, slab_mm / grid.spacing[axis], owners, who, notes)
@@ -287,11 +288,11 @@ def _usable(roi: Roi, who: str, notes: list[str]) -> list[Contour]:
     """Return the closed contours of three points and more; tell of the others."""
     kinds = Counter(contour.kind for contour in roi.contours if not contour.kind.startswith("CLOSED"))
     for kind, count in sorted(kinds.items()):
-        notes.append(f"{who}: {count} contours of type {kind} enclose nothing; they were dropped")
+        notes.append(f"{who}: {counted(count, 'contour')} of type {kind}, which encloses nothing; dropped")
     closed = [contour for contour in roi.contours if contour.kind.startswith("CLOSED")]
     large = [contour for contour in closed if len(np.unique(contour.points, axis=0)) >= 3]
     if len(large) < len(closed):
-        notes.append(f"{who}: {len(closed) - len(large)} contours of fewer than 3 different points were dropped")
+        notes.append(f"{who}: {counted(len(closed) - len(large), 'contour')} of fewer than 3 different points; dropped")
     return large
 
 
@@ -331,7 +332,7 @@ def _fill_planes(
     size = (grid.shape[in_plane[0]], grid.shape[in_plane[1]])
     beyond = sum(bool(np.any((p[:, in_plane] < -0.5) | (p[:, in_plane] > np.subtract(size, 0.5)))) for p in flat)
     if beyond:
-        notes.append(f"{who}: {beyond} contours reach beyond the image; only their part inside was filled")
+        notes.append(f"{who}: {counted(beyond, 'contour')} reaching beyond the image; only the part inside was filled")
     count = grid.shape[axis]
     used = _owned_slices(planes, owners, count) if owners.size else _nearest_planes(planes, reach, count)
     _note_planes(planes, used, grid.spacing[axis], count, who, notes)
@@ -347,7 +348,7 @@ def _fill_planes(
             where.insert(axis, index)
             yield Block(tuple(where), area.mask)
     if repeated:
-        notes.append(f"{who}: {repeated} contours stand in the file more than once; they count once")
+        notes.append(f"{who}: {counted(repeated, 'contour')} in the file more than once; counting once")
 
 
 def _note_gaps(planes: Points, slab: float, thickness: float, who: str, notes: list[str]) -> None:
@@ -397,7 +398,7 @@ def _note_planes(
         notes.append(f"{who}: contours lie up to {off * thickness:.3g} mm off the slices; the nearest slice was filled")
     outside = int(np.count_nonzero((planes < -0.5) | (planes > count - 0.5)))
     if outside:
-        notes.append(f"{who}: {outside} contour planes lie outside of the grid; they were dropped")
+        notes.append(f"{who}: {counted(outside, 'contour plane')} outside of the grid; dropped")
     between = len(planes) - len(used) - outside
     if between > 0:
-        notes.append(f"{who}: {between} contour planes are nearest to no slice; they were dropped")
+        notes.append(f"{who}: {counted(between, 'contour plane')} nearest to no slice; dropped")

@@ -12,6 +12,7 @@ from segauge.errors import FileTooLarge, UnreadableFile
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import PIECE, ByteStream, pieces
 from segauge.labelmap import LabelArray
+from segauge.nouns import agreeing
 
 #: Labels stored as floats may be off a whole number by this much (resampling and float16 leave such traces).
 ROUNDING = 1e-3
@@ -215,9 +216,12 @@ class _Converter:
     def notes(self) -> tuple[str, ...]:
         notes = []
         if self._rounded:
-            notes.append(f"{self._rounded} voxels are not exactly whole numbers; they were rounded (by at most 1e-3)")
+            unlike = agreeing(
+                self._rounded, "voxel is not exactly a whole number", "voxels are not exactly whole numbers"
+            )
+            notes.append(f"{unlike}: rounded (by at most 1e-3)")
         if self._not_finite:
-            notes.append(f"{self._not_finite} voxels are NaN or infinite; they were taken as background")
+            notes.append(f"{agreeing(self._not_finite, 'voxel is', 'voxels are')} NaN or infinite: taken as background")
         if self._options.threshold is not None:
             notes.append(f"values of at least {self._options.threshold:g} were taken as the mask (label 1)")
         return tuple(notes)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.io.outputs import write_whole
+from segauge.nouns import counted
 from segauge.report import figures
 from segauge.report.comparison import ModelComparison
 from segauge.report.figures import Interval, PairCell, Point
@@ -297,9 +298,9 @@ def methods_paragraph(comparison: ModelComparison) -> str:
     measured = all(result.noise_floors() for result in comparison.results.values())
     floors = f"{NOISE_FLOORS} {DIFFERENCE_HINT} " if measured else ""
     return (
-        f"{len(comparison.models)} models were compared on {comparison.n_cases} cases with segauge {version}, paired "
-        f"by case, by {comparison.deciding.name}{over}; a case without a prediction counts as a failure of that model "
-        f"({policy}). All pairs were compared by the mean of their per-case differences "
+        f"{len(comparison.models)} models were compared on {counted(comparison.n_cases, 'case')} with segauge "
+        f"{version}, paired by case, by {comparison.deciding.name}{over}; a case without a prediction counts as "
+        f"a failure of that model ({policy}). All pairs were compared by the mean of their per-case differences "
         f"({ranking.comparison.test}, {ranking.n_resamples} "
         f"resamples of cases, seed {ranking.seed}). {ranking.rule} {floors}Intervals and ranks speak of these "
         "predictions on this population of cases, not of newly trained models."

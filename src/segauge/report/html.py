@@ -18,6 +18,7 @@ from typing import Any
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
 from segauge.metrics.definitions.noise import SUFFIX
+from segauge.nouns import agreeing, counted
 from segauge.report import figures
 from segauge.report.floors import HINT, MEAN_HINT, unknown_text
 from segauge.report.gallery import GalleryItem, gallery
@@ -188,6 +189,7 @@ def _environment(load: Callable[[str], str]) -> Any:
     )
     environment.filters["svg"] = lambda picture: _markup()(picture.svg)
     environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text, facts=facts)
+    environment.filters.update(counted=counted, agreeing=agreeing)
     return environment
 
 

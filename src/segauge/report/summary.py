@@ -196,7 +196,8 @@ class Summary:
             kinds[status.value] = kinds.get(status.value, 0) + 1
         words = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         return [
-            f"{len(failed)} of {self.n_cases} cases could not be measured ({words}); {policy_words(self.result.policy)}"
+            f"{len(failed)} of {_counted(self.n_cases, 'case')} could not be measured ({words}); "
+            f"{policy_words(self.result.policy)}"
         ]
 
     def _remarks(self) -> list[str]:
@@ -254,7 +255,7 @@ def interval_text(estimate: Estimate) -> str:
 
 def count_text(estimate: Estimate) -> str:
     """Return over how many the value is, what failed and what is left out: "n = 20; without 1 missed"."""
-    together = "" if estimate.n_clusters is None else f" in {estimate.n_clusters} cases"
+    together = "" if estimate.n_clusters is None else f" in {_counted(estimate.n_clusters, 'case')}"
     parts = [f"n = {estimate.n}{together}"]
     failed = {reason: count for reason, count in estimate.failed.items() if count}
     if failed:

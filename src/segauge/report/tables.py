@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from segauge.errors import UnknownMetric
+from segauge.nouns import counted
 from segauge.report.floors import HINT, amount
 from segauge.report.summary import EstimateRow, Summary, policy_words
 from segauge.scores import MetricInfo, Status
@@ -94,7 +95,7 @@ def _caption(summary: Summary, metrics: Sequence[MetricInfo]) -> str:
     intervals = f" with {level} intervals ({names})" if used else ""
     words = policy_words(summary.result.policy)
     floors = f" Floor: {HINT[0].lower()}{HINT[1:]}" if any(summary.floor_range(info) for info in metrics) else ""
-    return f"Means over {summary.n_cases} cases{intervals}. {words[0].upper()}{words[1:]}{floors}"
+    return f"Means over {counted(summary.n_cases, 'case')}{intervals}. {words[0].upper()}{words[1:]}{floors}"
 
 
 def estimate_table(summary: Summary) -> TextTable:

@@ -122,7 +122,7 @@ def _lines(found: Assessment) -> list[str]:
     rival = found.closest
     pair, plan = rival.pair, rival.plan
     interval = "" if pair.ci_low is None else f" [{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]"
-    patients = "" if found.n_units == found.n else f" of {found.n_units} patients"
+    patients = "" if found.n_units == found.n else f" of {counted(found.n_units, 'patient')}"
     lines = [
         f"Claim: {found.claim.words}",
         f"Verdict: {found.verdict}; the probability that it is false is {percent(found.probability_false)}",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.io.outputs import write_json
+from segauge.nouns import agreeing, counted
 from segbench.cli.printing import console, one_line, print_progress, print_table
 from segbench.overlap import find_overlap, images_of
 
@@ -43,7 +44,8 @@ def run_overlap(args: argparse.Namespace) -> int:
             votes, share = str(pair.likeness.votes), f"{pair.likeness.share:.2f}"
             rows.append([one_line(pair.left), one_line(pair.right), votes, share, offset])
         print_table(out, "images that show the same scan", rows, keys=2)
-    compared = f"{found.n_left} and {found.n_right} images compared: {len(found.pairs)} pairs show the same scan."
+    shared = agreeing(len(found.pairs), "pair shows", "pairs show")
+    compared = f"{found.n_left} and {counted(found.n_right, 'image')} compared: {shared} the same scan."
     out.print(compared, markup=False)
     for name, reason in found.unusable.items():
         out.print(one_line(f"not compared: {name}: {reason}"), markup=False)

@@ -98,7 +98,8 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
     for entry in record.models:
         if entry.failures:
             case, reason = next(iter(sorted(entry.failures.items())))
-            words = f"{entry.name} failed on {len(entry.failures)} of {len(record.cases)} cases; {case}: {reason}"
+            share = f"{len(entry.failures)} of {counted(len(record.cases), 'case')}"
+            words = f"{entry.name} failed on {share}; {case}: {reason}"
             out.print(one_line(words), markup=False)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import RULES, Leaderboard, make_leaderboard
@@ -139,7 +140,7 @@ def _files_of(record: RunRecord, predictions: Path, known: Mapping[str, RunConfi
     source.prepare(record.case_ids)
     paths, truths = recorded_files(record, source.cases(record.case_ids), predictions)
     total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
-    console().print(f"{record.title}: {len(paths)} of {total} prediction files found.", markup=False)
+    console().print(f"{record.title}: {len(paths)} of {counted(total, 'prediction file')} found.", markup=False)
     return RunFiles(truths, paths, source.card)
 
 

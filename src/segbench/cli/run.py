@@ -98,7 +98,7 @@ def run_predict(args: argparse.Namespace) -> int:
     made = make_predictions(benchmark, fetch_cases(benchmark, print_progress), print_progress)
     failed = [one for one in made.predictions if one.failure]
     out = console()
-    out.print(f"{len(made.predictions) - len(failed)} predictions, {len(failed)} failed", markup=False)
+    out.print(f"{counted(len(made.predictions) - len(failed), 'prediction')}, {len(failed)} failed", markup=False)
     for one in failed:
         out.print(one_line(f"  {one.model} on {one.case_id}: {one.failure}"), markup=False)
     return SOME_FAILED if failed else 0

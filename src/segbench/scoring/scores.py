@@ -14,6 +14,7 @@ import numpy as np
 from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import path_hash
+from segauge.nouns import counted
 from segauge.scores import reason_of_lacking
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig
@@ -281,7 +282,7 @@ def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequ
         words = portable(diagnose(pred, gt, structure, model.card, scored.plan.dataset))
         said[words] = said.get(words, 0) + 1
     words, count = max(said.items(), key=lambda item: item[1])
-    return f"{words} (seen in {count} of {len(cases)} cases looked at)"
+    return f"{words} (seen in {count} of {counted(len(cases), 'case')} looked at)"
 
 
 def _case_infos(scored: _Scored) -> tuple[CaseInfo, ...]:

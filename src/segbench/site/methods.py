@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from segauge.nouns import counted
+from segauge.nouns import agreeing, counted
 from segauge.report.html import glossary
 from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
@@ -78,7 +78,7 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
     record, settings = chapter.record, chapter.leaderboard.settings
     percent = f"{100 * settings['level']:g} %"
     yield (
-        f"{counted(len(record.models), 'model')} were scored on {counted(len(record.cases), 'case')} of "
+        f"{agreeing(len(record.models), 'model was', 'models were')} scored on {counted(len(record.cases), 'case')} of "
         f"{record.dataset.title} for {counted(len(record.structures), 'structure')} by {', '.join(record.metrics)}."
     )
     methods = [METHODS[one].name if one in METHODS else one for one in _interval_methods(chapter)]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.io.outputs import csv_text
+from segauge.nouns import agreeing, counted
 from segauge.report.html import packed_column, rounded
 from segauge.report.tables import Column, TextTable
 from segbench.analysis.boards import Board
@@ -125,7 +126,7 @@ def audit_table(one: SetAnalysis) -> StudyTable:
         failures = [model.failures.get(kind, 0) for kind in kinds]
         rows.append((model.model, model.n_cases, len(model.lacking), model.empty, model.complete, *failures))
     titles = ("model", "cases", "lacking", "without any number", "with every structure", *kinds)
-    words = f"{one.coverage.n_cases} cases in all, {one.coverage.n_common} that every model has."
+    words = f"{counted(one.coverage.n_cases, 'case')} in all, {one.coverage.n_common} that every model has."
     return StudyTable("audit", words, titles, tuple(rows))
 
 
@@ -208,7 +209,8 @@ def cohort_table(one: SetAnalysis) -> StudyTable:
         for level in column.levels:
             rows.append((column.column, level, *(column.counts[name].get(level, 0) for name in splits)))
         rows.append((column.column, "(not known)", *(column.missing[name] for name in splits)))
-    words = f"Metadata of the {cohort.n_cases} cases that count; {cohort.without_metadata} have none."
+    counting = agreeing(cohort.n_cases, "case that counts", "cases that count")
+    words = f"Metadata of {counting}; {agreeing(cohort.without_metadata, 'has', 'have')} none."
     return StudyTable("cohort", words, ("column", "value", *splits), tuple(rows))
 
 

@@ -24,11 +24,14 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
         alone = [board.subject for board in boards if not board.average and len(board.winners) == 1]
         structures = [board for board in boards if not board.average]
         if structures and boards[0].ranking is not None:
-            yield f"{metric}: {_first_places(alone, len(structures))}"
+            yield f"{metric}: {_first_places(alone, [board.subject for board in structures])}"
 
 
-def _first_places(alone: Sequence[str], count: int) -> str:
+def _first_places(alone: Sequence[str], structures: Sequence[str]) -> str:
     """Return on which structures a single model holds the first place."""
+    count = len(structures)
+    if count == 1:
+        return f"{'a single model holds' if alone else 'several models share'} the first place on {structures[0]}."
     if not alone:
         return f"on none of the {count} structures a single model holds the first place; several share it."
     named = f"on {len(alone)} of {count} structures a single model holds the first place ({', '.join(alone)})"
@@ -59,7 +62,7 @@ def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         boards = one.boards[metric]
         if coverage.is_equal or analysis.rules.cases == "own":
             continue
-        count = f"{len(changed)} of {len(boards)} boards"
+        count = f"{len(changed)} of {counted(len(boards), 'board')}"
         yield f"{metric}: with every model on its own cases {count} would have another leader."
         for change in changed:
             yield (

@@ -13,6 +13,7 @@ from typing import Any
 from segauge import Case, Status, evaluate
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import file_hash, path_hash
+from segauge.nouns import agreeing, counted
 from segbench.planning import Prediction
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
@@ -51,7 +52,11 @@ def verify_scores(
     real = tuple(one for one in found if not one.is_rounding)
     total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
     return Verification(
-        2, f"{len(usable)} of {total} predictions, scored again", real, len(found) - len(real), _version_notes(record)
+        2,
+        f"{len(usable)} of {counted(total, 'prediction')}, scored again",
+        real,
+        len(found) - len(real),
+        _version_notes(record),
     )
 
 
@@ -106,8 +111,12 @@ def verify_predictions(
     truths, wrong = _truths(record, cases, {case for _, case in changed})
     found += [*wrong, *_rescored(record, {job: p for job, p in changed.items() if job[1] in truths}, truths, jobs)]
     real = tuple(one for one in found if not one.is_rounding)
-    notes = (f"{len(changed)} predictions have other bytes; their scores were compared.",) if changed else ()
-    return Verification(3, f"{count} predictions, made again", real, len(found) - len(real), notes)
+    notes = (
+        (f"{agreeing(len(changed), 'prediction has', 'predictions have')} other bytes; the scores were compared.",)
+        if changed
+        else ()
+    )
+    return Verification(3, f"{counted(count, 'prediction')}, made again", real, len(found) - len(real), notes)
 
 
 def _chosen(record: RunRecord, sample: int | None, seed: int) -> list[Job]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.nouns import agreeing, counted
 from segbench.cards import exposure, known_lineage
 from segbench.config import EXPOSURE_POLICIES
 from segbench.leaderboard import RULES, Leaderboard, make_leaderboard, other_rules
@@ -45,7 +46,7 @@ class Verification:
         if self.holds:
             extra = f" ({self.rounding} of them but for rounding)" if self.rounding else ""
             return f"{head}: all of it follows{extra}."
-        return f"{head}: {len(self.mismatches)} do not follow."
+        return f"{head}: {agreeing(len(self.mismatches), 'does', 'do')} not follow."
 
 
 def verify_statistics(
@@ -73,7 +74,9 @@ def verify_statistics(
         found += mismatches(published, follows, name)
     found += exposure_mismatches(record)
     real = tuple(one for one in found if not one.is_rounding)
-    return Verification(1, f"{numbers} published numbers, recomputed from the scores", real, len(found) - len(real))
+    return Verification(
+        1, f"{counted(numbers, 'published number')}, recomputed from the scores", real, len(found) - len(real)
+    )
 
 
 def _pairs(

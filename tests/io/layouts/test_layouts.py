@@ -38,7 +38,7 @@ def test_missing_and_extra_predictions_are_said(tmp_path):
     assert ids(found) == {"a": "a.nii", "b": None, "c": None}
     assert found.missing == ("b", "c")
     assert found.warnings == (
-        "1 predictions have no ground truth and are not measured: 'z'",
+        "1 prediction has no ground truth and is not measured: 'z'",
         "2 of 3 cases have no prediction: 'b', 'c'",
     )
 
@@ -129,7 +129,7 @@ def test_validation_cases_without_a_ground_truth_are_told(tmp_path):
     dataset_json(root)
     (root / "splits_final.json").write_text(json.dumps([{"val": ["c0", "c7"]}]))
     found = find_pairs(touch(tmp_path / "model", "fold_0/validation/c0.nii.gz"), root)
-    assert "1 validation cases have no ground truth and are not measured: 'c7'" in found.warnings
+    assert "1 validation case without a ground truth, which cannot be measured: 'c7'" in found.warnings
 
 
 def test_two_segmentations_of_one_name_in_a_case_are_refused(tmp_path):

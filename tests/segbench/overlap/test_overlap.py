@@ -131,7 +131,7 @@ def test_the_command(folders, capsys):
     said = capsys.readouterr().out
     assert code == 3
     assert "patient1" in said
-    assert "3 and 2 images compared: 1 pairs show the same scan." in said
+    assert "3 and 2 images compared: 1 pair shows the same scan." in said
     assert "not compared: x9" in said
     assert json.loads((folders / "found.json").read_text())["pairs"][0]["right"] == "x7"
     assert main(["overlap", str(folders / "a"), str(folders / "b"), "--n-cases", "1"]) == 0

@@ -190,7 +190,7 @@ def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, 
     analysis["boards"][0]["standings"][0]["estimate"]["value"] += 0.01
     path = save_record(replace(record, analysis=analysis), tmp_path / "run.json")
     assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 5
-    assert "1 do not follow" in (tmp_path / "site" / "index.html").read_text()
+    assert "1 does not follow" in (tmp_path / "site" / "index.html").read_text()
     capsys.readouterr()
 
 

@@ -15,6 +15,7 @@ from segauge.io.layouts.structure_files import labeling_of_dataset
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
 from segauge.io.tables.json_files import load_json
+from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 
 Counts = tuple[int, int, int, int]
@@ -97,7 +98,8 @@ def _expected(gts: dict[str, Path], folds: Sequence[Path], described: Path, warn
     nowhere = sorted(expected - gts.keys())
     if nowhere:
         shown = f"{nowhere[0]!r}{' ...' * (len(nowhere) > 1)}"
-        warnings.append(f"{len(nowhere)} validation cases have no ground truth and are not measured: {shown}")
+        cases = counted(len(nowhere), "validation case")
+        warnings.append(f"{cases} without a ground truth, which cannot be measured: {shown}")
     return {case: path for case, path in gts.items() if case in expected}
 
 

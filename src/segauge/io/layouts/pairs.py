@@ -10,6 +10,7 @@ from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
 from segauge.io.streams import list_folder
 from segauge.labeling import Labeling
+from segauge.nouns import agreeing, counted
 
 
 @dataclass(frozen=True)
@@ -84,11 +85,15 @@ def paired(
         )
     said = list(warnings)
     if extra:
-        said.append(f"{len(extra)} predictions have no ground truth and are not measured: {_some(extra)}")
+        lone = agreeing(
+            len(extra), "prediction has no ground truth and is not", "predictions have no ground truth and are not"
+        )
+        said.append(f"{lone} measured: {_some(extra)}")
     pairs = tuple(Pair(case, preds.get(case), gt) for case, gt in sorted(gts.items()))
     missing = [pair.case_id for pair in pairs if pair.pred is None]
     if missing:
-        said.append(f"{len(missing)} of {len(pairs)} cases have no prediction: {_some(missing)}")
+        verb = "has" if len(missing) == 1 else "have"
+        said.append(f"{len(missing)} of {counted(len(pairs), 'case')} {verb} no prediction: {_some(missing)}")
     return Pairing(layout, pairs, tuple(said), structures)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from segauge.nouns import counted
 from segauge.report.figures.charting import altair_module, chart_of, shortened, unique_labels, value_axis
 from segauge.report.figures.panels import panels
 from segauge.report.figures.themes import COLOURS, series_colours
@@ -50,9 +51,9 @@ def _bars(column: ColumnCounts, width: int) -> Any:
         rows += [_bar(names[level], series, counts.get(level, 0), column.name) for level in shown]
         if others:
             rest = sum(counts.get(level, 0) for level in others)
-            rows.append(_bar(f"{len(others)} others", series, rest, column.name))
+            rows.append(_bar(counted(len(others), "other"), series, rest, column.name))
         rows.append(_bar(UNKNOWN, series, column.missing.get(series, 0), column.name))
-    order += [f"{len(others)} others"] if others else []
+    order += [counted(len(others), "other")] if others else []
     order.append(UNKNOWN)
     parts = list(column.counts)
     colour = alt.Color(
@@ -72,4 +73,9 @@ def _bars(column: ColumnCounts, width: int) -> Any:
 
 
 def _bar(level: str, series: str, count: int, column: str) -> dict[str, Any]:
-    return {"level": level, "series": series, "count": count, "label": f"{column} {level}, {series}: {count} cases"}
+    return {
+        "level": level,
+        "series": series,
+        "count": count,
+        "label": f"{column} {level}, {series}: {counted(count, 'case')}",
+    }

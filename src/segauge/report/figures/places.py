@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from segauge.nouns import counted
 from segauge.report.figures.charting import (
     WIDTH,
     altair_module,
@@ -237,7 +238,7 @@ def _placed(
     wins = [
         {
             "x": slots[place, label], "share": times / len(cases), "model": label,
-            "label": f"{own[label]} is number {place} in {times} of {len(cases)} cases",
+            "label": f"{own[label]} is number {place} in {times} of {counted(len(cases), 'case')}",
         }
         for (place, label), times in taken.items()
         if label in own
