@@ -58,6 +58,13 @@ def test_failures_rank_last_without_a_value():
     assert found.policy.failed == "last"
 
 
+def test_a_mean_that_holds_failures_does_not_say_that_they_are_left_out():
+    """By "last" the Dice 0 of a missed structure stays, and a case without a prediction has no value."""
+    found = summarise(table(), policy=MissingPolicy(failed="last"))["liver"]["dice"]
+    assert (dict(found.failed), found.excluded["prediction missing"]) == ({"missed": 1, "spurious": 1}, 1)
+    assert found.policy == "failed=last, absent=exclude"
+
+
 def test_exclude_leaves_failures_out_of_every_metric():
     """Also the Dice 0 of a missed structure: otherwise Dice and distances would speak of different cases."""
     policy = MissingPolicy(failed="exclude")

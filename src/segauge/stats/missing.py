@@ -202,8 +202,9 @@ def estimate_resolved(
         column.values, bounds=scale.bounds, ci=ci, level=level, cluster=cluster, n_resamples=n_resamples, seed=seed,
         name=name, unit=scale.unit,
     )  # fmt: skip
-    # What stays behind a value is left out of a mean: "6.1 mm over 17 of 20, 3 missed".
-    decided = replace(column.policy, failed="exclude") if column.behind else column.policy
+    # What stays behind a value is left out of a mean: "6.1 mm over 17 of 20, 3 missed". Where other failures have a
+    # value that stays in it (the Dice 0 of a missed structure), nobody must read that failures are left out.
+    decided = replace(column.policy, failed="exclude") if column.behind and not column.failed else column.policy
     return replace(
         result, excluded={**column.excluded, **column.behind}, failed=dict(column.failed), policy=str(decided)
     )
