@@ -42,6 +42,15 @@ def run(folder, *more):
     return main(["eval", *common, *map(str, more)])
 
 
+def test_every_metric_that_was_asked_for_has_a_column(folders, capsys):
+    """The example of the help text asks for nsd@2, which was measured, written and not printed."""
+    assert run(folders, "--metrics", "dice,nsd@2,gt_volume,biou") == 0
+    (head,) = (line for line in capsys.readouterr().out.splitlines() if "structure" in line)
+    assert [word.strip() for word in head.strip("┃│ ").split("┃")] == [
+        "structure", "dice", "nsd@2", "gt_volume / ml", "biou", "n",
+    ]  # fmt: skip
+
+
 def test_table_json_csv_and_metadata(folders, capsys):
     """Bad input 47: a byte-order mark, semicolons, ids such as 001, missing and unknown rows, a formula."""
     (folders / "m.csv").write_bytes("\N{BOM}case;sex;note\n000;F;=1+1\n001;M;\n1;F;\n".encode())

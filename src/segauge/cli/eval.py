@@ -205,7 +205,9 @@ def run(args: argparse.Namespace) -> int:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
         return 1
-    print_result(result, [*pairing.warnings, *warnings])
+    asked = _metrics(args.metrics)
+    by_name = [key for key in result.metric_names if key in asked] if isinstance(asked, list) else []
+    print_result(result, [*pairing.warnings, *warnings], by_name)
     if chosen.words:
         console().print(f"note: {chosen.words}", markup=False)
     _write(result, pairing, args)

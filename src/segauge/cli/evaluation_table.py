@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from segauge.cli.sources import console, one_line
@@ -16,20 +16,22 @@ from segauge.scores import Status
 if TYPE_CHECKING:
     from rich.console import Console
 
-#: Metrics that get a column.
+#: Metrics that get a column where none were asked for by name.
 _SHOWN = ("dice", "hd95", "nsd", "assd", "det_f1")
 #: Failed cases that are named one by one, and notes that are printed.
 _NAMED = 20
 _NOTES = 5
 
 
-def print_result(result: EvaluationResult, warnings: Iterable[str]) -> None:
-    """Print the table, warnings, and the cases that failed."""
+def print_result(result: EvaluationResult, warnings: Iterable[str], asked: Sequence[str] = ()) -> None:
+    """Print the table, warnings, and the cases that failed; metrics that were asked for by name have a column each."""
     out = console()
-    cells = _cells(result)
+    known = result.metric_names
+    shown = list(asked) or [key for key in _SHOWN if key in known] or known[:5]
+    cells = _cells(result, shown)
     tail = len(cells[0]) - cells[0].index("n")
     print_table(out, _title(result), cells, tail=tail, right=("n",), text=("failed",))
-    for line in floor_sentences([info for info in result.metrics if info.key in _SHOWN], result.noise_floors()):
+    for line in floor_sentences([info for info in result.metrics if info.key in shown], result.noise_floors()):
         out.print(one_line(line), markup=False)
     for warning in (*warnings, *result.warnings):
         out.print(f"warning: {as_flags(one_line(warning))}", markup=False)
@@ -48,9 +50,8 @@ def _title(result: EvaluationResult) -> str:
     return f"{words}; mean [{100 * result.confidence:g} % interval]"
 
 
-def _cells(result: EvaluationResult) -> list[list[str]]:
+def _cells(result: EvaluationResult, shown: Sequence[str]) -> list[list[str]]:
     """Return the table as text: the header, then a row per structure; the last columns are n and the failures."""
-    shown = [key for key in _SHOWN if key in result.metric_names] or result.metric_names[:5]
     units = {info.key: info.unit for info in result.metrics}
     rows = [["structure", *(_head(key, units[key], result) for key in shown), "n", "failed"]]
     for name in result.structures:
