@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from segauge import Case, evaluate
+from segauge import Case, evaluate, rank
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs, read_metadata, read_scores, write_scores
 from segauge.scores import ScoreTable, Status
@@ -96,6 +96,20 @@ def test_a_structure_that_a_model_was_never_scored_on_is_told_and_no_failure(tmp
     (finding,) = found.audit.findings
     assert str(finding) == "b has no score of spleen, in no case"
     assert found.tables["b"]["c1", "spleen", "dice"].status == Status.ABSENT
+
+
+def test_a_dice_of_0_without_a_distance_is_a_missed_structure(tmp_path):
+    """Left as present it has no distance that counts: the model would gain by missing the hard case."""
+    good = write(tmp_path / "good.csv", "case,dice,hd95\nc1,0.8,5\nc2,0.5,20\nc3,0.7,6\n")
+    bad = write(tmp_path / "bad.csv", "case,dice,hd95\nc1,0.9,3\nc2,0,\nc3,0.7,\n")
+    found = read_scores([good, bad])
+    states = [found.tables["bad"][case, "structure", "hd95"].status for case in ("c1", "c2", "c3")]
+    assert states == [Status.PRESENT, Status.MISSED, Status.PRESENT]
+    missed, lacking = map(str, found.audit.findings)
+    assert "1 cell has an overlap of 0 and no other score, such as structure of c2 for bad: taken for missed" in missed
+    assert "1 cell lacks a score beside others that are there, such as hd95 of structure of c3 for bad" in lacking
+    ranked = rank(found.tables, structure="structure", metric="hd95")
+    assert (ranked["good"].failure_share, ranked["bad"].failure_share) == (0.0, 0.5)
 
 
 def test_zeros_where_all_others_are_empty_are_seen(tmp_path):

@@ -42,6 +42,9 @@ class Repairs:
     out_of_range: Literal["refuse", "drop"] = "refuse"
 
 
+#: Metrics that are 0 where a structure was missed, or invented.
+_OVERLAPS = ("dice", "iou")
+
 #: What each repair does, in words; the choices are those of `Repairs`.
 _CHOICES = {
     "duplicates": {
@@ -182,6 +185,7 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[P
         else:
             scored.add((case, structure))
             known[cell] = _stronger(known.get(cell), status or Status.PRESENT)
+    _judge_partly_empty(keyed, silent & known.keys(), known, findings)
     empty = silent - known.keys()
     unwritten = _unwritten_cells(empty | known.keys(), findings)
     empty |= unwritten
@@ -199,6 +203,38 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[P
         taken = {cell[1:] for cell in disagreeing}
         known.update({cell: Status.ABSENT for cell in known if cell[1:] in taken})
     return known
+
+
+def _judge_partly_empty(
+    keyed: Keyed, cells: Collection[Place], known: dict[Place, Status], findings: list[Finding]
+) -> None:
+    """Judge what has some scores and lacks others: a Dice of 0 without a distance is a structure that was missed.
+
+    Left as present it would have no distance that counts, and a model would gain by missing what is hard. Whatever else
+    lacks a score is left out of that metric, which is told.
+    """
+    overlaps = {cell: [keyed[*cell, name].value for name in _OVERLAPS if (*cell, name) in keyed] for cell in cells}
+    missed = sorted(cell for cell, found in overlaps.items() if 0.0 in found and known[cell] is Status.PRESENT)
+    known.update(dict.fromkeys(missed, Status.MISSED))
+    if missed:
+        model, case, structure = missed[0]
+        words = agreeing(len(missed), "cell has an overlap of 0", "cells have an overlap of 0")
+        words += f" and no other score, such as {structure} of {case} for {model}: taken for missed, which is a failure"
+        findings.append(Finding("empty", len(missed), words))
+    _note_lacking(keyed, sorted(cell for cell in cells if known[cell] is Status.PRESENT), findings)
+
+
+def _note_lacking(keyed: Keyed, cells: Sequence[Place], findings: list[Finding]) -> None:
+    if not cells:
+        return
+    model, case, structure = cells[0]
+    metric = next(key[3] for key, cell in keyed.items() if key[:3] == cells[0] and math.isnan(cell.value))
+    words = (
+        f"{agreeing(len(cells), 'cell lacks', 'cells lack')} a score beside others that are there, such as {metric} of "
+        f"{structure} of {case} for {model}: left out of the means of that metric. If they are failures, write inf (or "
+        "a status column) there"
+    )
+    findings.append(Finding("empty", len(cells), words))
 
 
 def _unwritten_cells(written: Collection[Place], findings: list[Finding]) -> set[Place]:
