@@ -155,6 +155,11 @@ def test_values_out_of_range_are_refused_with_the_likely_reason(tmp_path):
     folder = touchstone(tmp_path, a=WIDE.replace("0.9", "90.0"))
     with pytest.raises(InvalidInput, match=r"dice 90 of c1.*Per cent"):
         read_scores(folder)
+    barely = touchstone(tmp_path / "barely", a=WIDE.replace("0.9", "1.0000001"))
+    with pytest.raises(
+        InvalidInput, match=r"dice 1\.0000001 of c1 \(a/dsc.csv line 2\); dice lies between 0 and 1\. To go"
+    ):
+        read_scores(barely)
     table = read_scores(folder, repairs=Repairs(out_of_range="drop")).tables["a"]
     assert table["c1", "liver", "dice"].value is None
     assert table["c1", "liver", "dice"].status == Status.FAILED

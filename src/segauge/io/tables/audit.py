@@ -159,10 +159,10 @@ def _check_range(
         return
     first = keyed[outside[0]]
     low, high = bounds[first.metric]
-    hint = " Per cent? Divide by 100." if high == 1.0 and 1.0 < first.value <= 100.0 else ""
+    hint = " Per cent? Divide by 100." if high == 1.0 and 1.01 < first.value <= 100.0 else ""
     words = (
         f"{agreeing(len(outside), 'value lies', 'values lie')} outside the scale, such as {first.metric} "
-        f"{first.value:g} of {first.case} ({first.where}); {first.metric} lies between {low:g} and {high:g}.{hint}"
+        f"{first.value:.10g} of {first.case} ({first.where}); {first.metric} lies between {low:g} and {high:g}.{hint}"
     )
     _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, findings)
     for key in outside:
