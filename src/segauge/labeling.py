@@ -23,6 +23,7 @@ class Labeling:
     ignore: int | None = None
 
     def __post_init__(self) -> None:
+        check_ignore(self.ignore)
         structures = {str(name): _checked_labels(str(name), labels) for name, labels in self.structures.items()}
         if not structures:
             raise InvalidInput("A labeling needs at least one structure, for example {'liver': 1}.")
@@ -75,6 +76,18 @@ class Labeling:
 
     def __hash__(self) -> int:
         return hash((tuple(self.structures.items()), self.ignore))
+
+
+def check_ignore(ignore: int | None) -> None:
+    """Refuse the background as the ignore label: all that is predicted outside of a structure would count for nothing.
+
+    Those who say 0 most often mean that the background should be no structure, which it never is.
+    """
+    if ignore is not None and _whole(ignore, "ignore") == 0:
+        raise InvalidInput(
+            "ignore: 0 is the background, and without it no false positive would count. It is never measured as a "
+            "structure; leave ignore out, or give the label of voxels that nobody annotated."
+        )
 
 
 def _as_tuple(labels: int | Iterable[int]) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import math
 import sys
 import tracemalloc
 
@@ -10,7 +11,7 @@ import pytest
 
 import segauge
 from segauge import Case, Labeling, LabelMap, Status, evaluate
-from segauge.errors import GridMismatch, InvalidInput, MissingExtra, UnknownStructure, UnreadableFile
+from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, UnknownStructure, UnreadableFile
 from segauge.io.tables import read_scores
 from tests.badinputs.files import AFFINE, nifti_bytes
 
@@ -513,3 +514,35 @@ def test_what_depends_on_the_size_of_a_voxel_is_not_measured_without_one(metric,
     result = evaluate([Case("a", path, path)], metrics=[metric])
     assert "holds no usable voxel edges" in result.failures["a"][1]
     assert evaluate([Case("a", path, path)], metrics=["dice", "lesion_f1"]).rows[0]["dice"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"metrics": ["dice", "hd950"]}, "No metric 'hd950': expected a number above 0 and at most 100"),
+        ({"metrics": ["dice", "fbeta@0"]}, "No metric 'fbeta@0': expected a number above 0"),
+        ({"metrics": ["dice", "biou@0"]}, "No metric 'biou@0': expected a number above 0"),
+        ({"confidence": 95}, "between 0 and 1"),
+        ({"n_resamples": 5}, "100 or more"),
+        ({"seed": -1}, "0 or more as seed"),
+        ({"policy": "worst"}, "expected a MissingPolicy"),
+        ({"ignore": 0}, "0 is the background, and without it no false positive would count"),
+        ({"structures": {"liver": 1.5}}, "expected label values or names, got 1.5"),
+        ({"metrics": []}, "expected at least one metric"),
+    ],
+)
+def test_a_mistyped_argument_is_told_before_anything_is_measured(wrong, words):
+    """Such a metric made every case fail: the Dice of all of them was 0. The others were told after hours."""
+
+    def cases():
+        raise AssertionError("a case was asked for")
+        yield
+
+    with pytest.raises(SegaugeError, match=words):
+        evaluate(cases(), **wrong)
+
+
+@pytest.mark.parametrize("spacing", [0, -1, math.nan, "wide", (1, "x", 1), (1, 0, 1), ()])
+def test_a_spacing_that_no_image_can_have_is_no_failure_of_the_model(spacing):
+    with pytest.raises(InvalidInput, match="Case 'a': spacing: expected positive voxel edges in mm"):
+        Case("a", np.ones((3, 3, 3), dtype=int), np.ones((3, 3, 3), dtype=int), spacing=spacing)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -51,9 +52,23 @@ class Case:
                     f"Case {self.case_id!r}: {name} should be a path, an array or a LabelMap, "
                     f"got {type(source).__name__}."
                 )
-        if self.spacing is not None and not isinstance(self.spacing, (int, float)):
-            object.__setattr__(self, "spacing", tuple(float(edge) for edge in self.spacing))
+        if self.spacing is not None:
+            object.__setattr__(self, "spacing", self._checked_spacing())
         object.__setattr__(self, "metadata", {str(key): _plain(value) for key, value in self.metadata.items()})
+
+    def _checked_spacing(self) -> float | tuple[float, ...]:
+        """Return the spacing as numbers; whether there is one per axis is seen when the images are read."""
+        given = self.spacing
+        try:
+            edges = tuple(float(edge) for edge in np.atleast_1d(np.asarray(given)).tolist())
+        except (TypeError, ValueError):
+            edges = ()
+        if not edges or not all(0 < edge < math.inf for edge in edges):
+            raise InvalidInput(
+                f"Case {self.case_id!r}: spacing: expected positive voxel edges in mm, one number or one per axis, got "
+                f"{given!r}."
+            )
+        return edges[0] if isinstance(given, (int, float, np.number)) else edges
 
 
 def _plain(value: object) -> object:

@@ -11,7 +11,7 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.evaluation.structures import StructureSpec
 from segauge.io.layouts.structure_files import read_structures
-from segauge.labeling import Labeling
+from segauge.labeling import Labeling, check_ignore
 
 Labels = int | str | Iterable[int | str]
 StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
@@ -26,6 +26,7 @@ def spec_of(
     allow_absent: bool = False,
 ) -> StructureSpec:
     """Return what the arguments of `evaluate` ask for."""
+    check_ignore(ignore)
     asked = replace(_asked(structures, label, ignore), may_be_absent=allow_absent)
     if pred_structures is None:
         return asked
@@ -66,7 +67,7 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
 
 
 def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
-    listed = (parts,) if isinstance(parts, (int, np.integer, str)) else tuple(parts)
+    listed = tuple(parts) if isinstance(parts, Iterable) and not isinstance(parts, str) else (parts,)
     if not listed or any(isinstance(part, bool) or not isinstance(part, (int, np.integer, str)) for part in listed):
         raise InvalidInput(f"Structure {name!r}: expected label values or names, got {parts!r}.")
     listed = tuple(part if isinstance(part, str) else int(part) for part in listed)

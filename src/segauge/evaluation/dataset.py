@@ -41,6 +41,7 @@ from segauge.metrics.definitions.noise import FLOORED, noise_keys
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 from segauge.stats.missing import AUTO, MissingPolicy
+from segauge.stats.resampling import require_level, require_resamples, require_seed
 
 #: Metrics of lesions that are measured beside the usual ones.
 DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
@@ -131,6 +132,8 @@ def evaluate(
         CacheUnusable: if the cache folder cannot be written or another run is using it.
 
     """
+    # Before anything is measured: nobody should wait for hours to be told of a mistyped level.
+    _check_summary(confidence, n_resamples, seed, policy)
     options = ScoringOptions(
         spec_of(
             structures, label=label, ignore=ignore, pred_structures=pred_structures, allow_absent=allow_absent
@@ -147,10 +150,20 @@ def evaluate(
     return dataset.result(confidence, n_resamples, seed, policy)
 
 
+def _check_summary(confidence: float, n_resamples: int, seed: int, policy: MissingPolicy) -> None:
+    require_level(confidence)
+    require_resamples(n_resamples)
+    require_seed(seed)
+    if not isinstance(policy, MissingPolicy):
+        raise InvalidInput(f'policy: expected a MissingPolicy, such as MissingPolicy(failed="worst"), got {policy!r}.')
+
+
 def _metric_keys(metrics: str | Iterable[str] | None, detection: bool, noise_floor: bool) -> tuple[str, ...]:
     """Return the keys of the metrics that were asked for, or of the usual ones; perhaps with their noise floors."""
     wanted = (*DEFAULT_METRICS, *(DETECTION_METRICS if detection else ())) if metrics is None else metrics
     keys = tuple(info.key for info in resolve_metrics(wanted))
+    if not keys:
+        raise InvalidInput("metrics: expected at least one metric, got none; leave it out for the usual ones.")
     floors = noise_keys(keys) if noise_floor else ()
     if noise_floor and not floors:
         raise InvalidInput(

@@ -62,7 +62,10 @@ def metric(key: str) -> MetricInfo:
     for family in FAMILIES:
         match = family.pattern.fullmatch(key)
         if match:
-            return replace(family.make(match.group(1)), key=key)
+            try:
+                return replace(family.make(match.group(1)), key=key)
+            except ValueError as error:
+                raise UnknownMetric(f"No metric {key!r}: {error}, such as {family.example!r}.") from None
     close = difflib.get_close_matches(key, CATALOG, n=3)
     hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     families = ", ".join(repr(family.example) for family in FAMILIES)

@@ -33,10 +33,15 @@ def stream(seed: int, *names: str) -> np.random.Generator:
 
     Streams of different names are independent, so that one more model, group or method changes no other number.
     """
-    if not isinstance(seed, (int, np.integer)) or seed < 0:
-        raise InvalidInput(f"Expected a whole number of 0 or more as seed, got {seed!r}.")
+    require_seed(seed)
     digest = hashlib.blake2b("\x1f".join(names).encode(), digest_size=16).digest()
     return np.random.default_rng([int(seed), *np.frombuffer(digest, dtype="<u4").tolist()])
+
+
+def require_seed(seed: int) -> None:
+    """Refuse a seed that is no whole number."""
+    if not isinstance(seed, (int, np.integer)) or seed < 0:
+        raise InvalidInput(f"Expected a whole number of 0 or more as seed, got {seed!r}.")
 
 
 def require_resamples(n_resamples: int) -> None:

@@ -6,7 +6,7 @@ import math
 import re
 
 from segauge.metrics import overlap as overlaps
-from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, MetricFamily
+from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, MetricFamily, number_above_0
 from segauge.metrics.parts import StructureParts
 from segauge.scores import MetricInfo
 
@@ -151,4 +151,4 @@ VOLUME = (
     ),
 )
 
-FAMILIES = (MetricFamily(re.compile(rf"fbeta@{NUMBER}"), "fbeta@0.5", lambda beta: _fbeta(float(beta))),)
+FAMILIES = (MetricFamily(re.compile(rf"fbeta@{NUMBER}"), "fbeta@0.5", lambda beta: _fbeta(number_above_0(beta))),)

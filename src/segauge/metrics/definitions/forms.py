@@ -19,11 +19,22 @@ NUMBER = r"(\d+(?:\.\d+)?)"
 
 @dataclass(frozen=True)
 class MetricFamily:
-    """Metrics that differ in one part of their key, such as hd90 and hd95, or nsd@1 and nsd@2.5."""
+    """Metrics that differ in one part of their key, such as hd90 and hd95, or nsd@1 and nsd@2.5.
+
+    `make` raises a ValueError, whose words say what was expected, for a part that no metric can have.
+    """
 
     pattern: re.Pattern[str]
     example: str
     make: Callable[[str], MetricInfo]
+
+
+def number_above_0(text: str, most: float = math.inf) -> float:
+    """Return the number in a key; one that no case could be measured by must not become a failure of every case."""
+    value = float(text)
+    if not 0.0 < value <= most:
+        raise ValueError(f"expected a number above 0{'' if math.isinf(most) else f' and at most {most:g}'} in it")
+    return value
 
 
 def when_present(function: Function, otherwise: float | None = None) -> Function:

@@ -8,7 +8,15 @@ from collections.abc import Callable
 from segauge.geometry.distances import SurfaceDistances
 from segauge.metrics import surface as surfaces
 from segauge.metrics.conventions import ToolDistances
-from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, Function, MetricFamily, when_present
+from segauge.metrics.definitions.forms import (
+    DISTANCE,
+    NUMBER,
+    SHARE,
+    Function,
+    MetricFamily,
+    number_above_0,
+    when_present,
+)
 from segauge.metrics.parts import Options, StructureParts
 from segauge.scores import MetricInfo
 
@@ -128,7 +136,7 @@ SURFACE = (
 )
 
 FAMILIES = (
-    MetricFamily(re.compile(rf"hd{NUMBER}"), "hd90", lambda percent: _hd(float(percent))),
+    MetricFamily(re.compile(rf"hd{NUMBER}"), "hd90", lambda percent: _hd(number_above_0(percent, 100.0))),
     MetricFamily(re.compile(rf"nsd@{NUMBER}"), "nsd@2", lambda tolerance: _nsd(float(tolerance))),
-    MetricFamily(re.compile(rf"biou@{NUMBER}"), "biou@2", lambda width: _biou(float(width))),
+    MetricFamily(re.compile(rf"biou@{NUMBER}"), "biou@2", lambda width: _biou(number_above_0(width))),
 )
