@@ -1,5 +1,7 @@
 """Planning: against statsmodels, and its answers against each other."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -91,6 +93,19 @@ def test_planned_power_is_reached():
 def test_nonsense_is_refused(call):
     with pytest.raises(InvalidInput):
         call()
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -1.0])
+def test_no_plan_follows_from_a_number_that_is_none(bad):
+    """The deviation of one case is a NaN, and two cases were said to be enough."""
+    for plan in (cases_to_separate, paired_power, detectable_difference, cases_for_half_width):
+        arguments = {"difference": 0.1, "half_width": 0.1, "n": 20, "sd": bad}
+        wanted = inspect.signature(plan).parameters
+        with pytest.raises(InvalidInput, match="standard deviation of 0 or more"):
+            plan(**{name: value for name, value in arguments.items() if name in wanted})
+    if not bad < 0:
+        with pytest.raises(InvalidInput, match="difference"):
+            cases_to_separate(bad, 0.1)
 
 
 def test_a_plan_counts_patients_where_they_have_several_cases():

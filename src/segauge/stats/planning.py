@@ -44,6 +44,7 @@ def paired_power(difference: float, sd: float, n: int, *, level: float = 0.95) -
     from scipy.special import nctdtr
 
     require_level(level)
+    _require_spread(sd, difference)
     if n < 2:
         return 0.0
     if sd <= 0:
@@ -73,6 +74,7 @@ def cases_to_separate(
     None where no realistic number is enough (ten million, or a difference of 0).
     """
     _require_share(power, "power")
+    _require_spread(sd, difference)
     if difference == 0:
         return None
     spread = sd if pilot_n is None else upper_sd(sd, pilot_n)
@@ -82,6 +84,7 @@ def cases_to_separate(
 def detectable_difference(n: int, sd: float, *, power: float = 0.8, level: float = 0.95) -> float | None:
     """Return the smallest true mean difference that a paired t test of n cases finds with the given power."""
     _require_share(power, "power")
+    _require_spread(sd)
     if n < 2:
         return None
     low, high = 0.0, 100.0 * sd / math.sqrt(n) if sd > 0 else 0.0
@@ -100,6 +103,7 @@ def cases_for_half_width(
     from scipy.special import stdtrit
 
     require_level(level)
+    _require_spread(sd)
     if not half_width > 0:
         raise InvalidInput(f"Expected a positive half width in the metric's unit, got {half_width!r}.")
     spread = sd if pilot_n is None else upper_sd(sd, pilot_n)
@@ -119,6 +123,14 @@ def _smallest(enough: Any) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     return high
+
+
+def _require_spread(sd: float, difference: float = 0.0) -> None:
+    """Refuse what no plan follows from: by a NaN, which is the deviation of a single case, two cases were enough."""
+    if not 0.0 <= sd < math.inf:
+        raise InvalidInput(f"Expected a standard deviation of 0 or more, from a pilot of 2 cases or more, got {sd!r}.")
+    if not math.isfinite(difference):
+        raise InvalidInput(f"Expected a difference in the metric's unit, got {difference!r}.")
 
 
 def _require_share(value: float, what: str) -> None:
