@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+from segauge import bootstrap_ci, paired_significance, ranking_stability
 from segauge.errors import InvalidInput
 from segauge.stats import compare, estimate, estimate_groups, rank
 from segauge.stats.comparison import COMPARISON_METHODS
@@ -61,3 +62,21 @@ def test_nothing_heavy_is_imported_with_the_statistics():
         "print([m for m in ('scipy', 'pandas', 'rich', 'pyarrow') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_a_table_of_several_structures_is_no_column_of_cases():
+    """Three structures of ten cases were taken for thirty cases, and the interval was too narrow by far."""
+    table = np.random.default_rng(0).random((10, 3))
+    refused = (
+        lambda: estimate(table, bounds=(0, 1)),
+        lambda: bootstrap_ci(table),
+        lambda: compare({"a": table, "b": table}),
+        lambda: paired_significance(table, table),
+        lambda: ranking_stability({"a": table, "b": table}),
+    )
+    for call in refused:
+        with pytest.raises(InvalidInput, match=r"one number per case, got an array of shape \(10, 3\)"):
+            call()
+    assert estimate(table[:, :1], bounds=(0, 1)).n == 10
+    with pytest.raises(InvalidInput, match="not a number"):
+        compare({"a": {"c1": "good"}, "b": {"c1": 0.5}})

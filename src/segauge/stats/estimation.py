@@ -165,7 +165,7 @@ def estimate(
         failed: how many of the values stand for a failed case, by reason; carried into the result.
 
     """
-    data = _one_column(values)
+    data = one_column(values)
     (found,) = estimate_columns(
         data[:, None], bounds=bounds, ci=ci, level=level, statistic=statistic, cluster=cluster, n_resamples=n_resamples,
         seed=seed, name=name, unit=unit,
@@ -245,7 +245,7 @@ def bootstrap_ci(
     mean and median are computed for all resamples at once. Fewer than two values have no interval.
     """
     require_level(confidence)
-    data = _one_column(values)
+    data = one_column(values)
     excluded = _unusable(data) if drop_nonfinite else {}
     kept = data[np.isfinite(data)] if drop_nonfinite else data
     low = high = math.nan
@@ -279,11 +279,20 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def _one_column(values: npt.ArrayLike) -> Floats:
+def one_column(values: npt.ArrayLike) -> Floats:
+    """Return one number per case.
+
+    A table of cases and structures is none: taken for so many cases, its interval would be far too narrow.
+    """
     try:
         data = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError) as error:
         raise InvalidInput(f"Expected one number per case, got something that is not a number: {error}.") from error
+    if data.ndim > 1 and data.size != max(data.shape):
+        raise InvalidInput(
+            f"Expected one number per case, got an array of shape {data.shape}. Take one structure and metric, or a "
+            "mean per case, at a time."
+        )
     return data.ravel()
 
 

@@ -17,6 +17,7 @@ from segauge.errors import InvalidInput
 from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 from segauge.stats.absences import cases_without, found_nothing
+from segauge.stats.estimation import one_column
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats
@@ -321,9 +322,9 @@ def _as_table(given: Any, metric: str | None) -> ScoreTable:
     if isinstance(given, ScoreTable):
         return given
     if isinstance(given, Mapping):
-        ids, values = [str(case) for case in given], np.array(list(given.values()), dtype=np.float64)
+        ids, values = [str(case) for case in given], one_column(list(given.values()))
     else:
-        values = np.asarray(given, dtype=np.float64).ravel()
+        values = one_column(given)
         ids = [f"{i + 1:0{len(str(values.size))}d}" for i in range(values.size)]
     states = np.empty((values.size, 1), dtype=object)
     states[:, 0] = [_state(value) for value in values]

@@ -17,7 +17,7 @@ from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.metrics.catalog import described
 from segauge.notebook import NotebookTable, Shown
 from segauge.nouns import counted
-from segauge.stats.estimation import bootstrap_ci
+from segauge.stats.estimation import bootstrap_ci, one_column
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats, index_blocks
 
@@ -72,7 +72,7 @@ def ranking_stability(
     names = list(scores_by_model)
     if not names:
         raise InvalidInput("Expected the scores of at least one model, got none.")
-    columns = [np.asarray(scores_by_model[name], dtype=np.float64).ravel() for name in names]
+    columns = [one_column(scores_by_model[name]) for name in names]
     if len({column.size for column in columns}) != 1:
         sizes = ", ".join(f"{name} {column.size}" for name, column in zip(names, columns, strict=True))
         raise ShapeMismatch(f"Expected scores of the same cases for every model, got {sizes}.")
@@ -140,7 +140,7 @@ def paired_significance(
     The scores must be of the same cases in the same order; cases where one is not finite are left out. The interval
     is too narrow for small n (88 % instead of 95 % at 20 cases); `compare()` has a better one.
     """
-    a, b = (np.asarray(scores, dtype=np.float64).ravel() for scores in (a_scores, b_scores))
+    a, b = (one_column(scores) for scores in (a_scores, b_scores))
     if a.shape != b.shape:
         raise ShapeMismatch(f"Expected scores of the same cases in the same order, got {a.size} and {b.size} of them.")
     both = np.isfinite(a) & np.isfinite(b)
