@@ -13,6 +13,7 @@ from segauge.cli import COMMANDS, main
 from segauge.cli.diff import REGRESSION
 from segauge.io.tables import write_scores
 from segauge.scores import ScoreTable, Status
+from segbench.cli import main as segbench
 
 RNG = np.random.default_rng(4)
 EASY = RNG.beta(8, 2, 30)
@@ -295,3 +296,52 @@ def test_plans_by_ranks_say_so(tmp_path, capsys):
     path.write_text("\n".join(["case,model,metric,value,status", *rows]) + "\n")
     assert main(["plan", str(path)]) == 0
     assert "scores are ranks within each case" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", ["rank", "groups", "plan", "diff", "claim"])
+def test_what_the_audit_assumed_is_told_by_every_command(tmp_path, capsys, command):
+    """No model has a row for the spleen of one case: whether it is absent, or was dropped, nobody knows."""
+    rows = ["model,case,structure,metric,value"]
+    for i in range(12):
+        for structure in ("liver", "spleen") if i else ("liver",):
+            rows += [
+                f"{model},c{i:02d},{structure},dice,{0.6 + 0.02 * i - 0.001 * i * k:.4f}"
+                for k, model in enumerate("ab")
+            ]
+    path, metadata = tmp_path / "scores.csv", tmp_path / "meta.csv"
+    path.write_text("\n".join(rows))
+    metadata.write_text("\n".join(["case,sex", *(f"c{i:02d},{'fm'[i % 2]}" for i in range(12))]))
+    given = {
+        "rank": (path,),
+        "groups": (path, "--metadata", metadata, "--by", "sex"),
+        "plan": (path,),
+        "diff": (path, path, "--model", "a"),
+        "claim": ("a > b on liver dice", path),
+    }[command]
+    run_command = segbench if command == "claim" else main
+    run_command([command, *map(str, given)])
+    said = " ".join(capsys.readouterr().out.split())
+    assert "1 cell has no row for every model, such as spleen of c00: taken for structures" in said
+    assert command != "diff" or "note: before: 1 cell" in said
+
+
+def test_diff_tells_of_cases_that_one_file_lacks(tmp_path, capsys):
+    """Six of thirty cases vanished without a word where the common ones were asked for."""
+    before, after = version(tmp_path, "before.json", EASY), version(tmp_path, "after.json", EASY[:24])
+    _, common, _ = run(capsys, "diff", before, after, "--cases", "common")
+    assert "note: 6 cases only before, such as c24, c25, c26 ...: left out" in common
+    _, failed, _ = run(capsys, "diff", before, after)
+    assert "note: 6 cases only before, such as c24, c25, c26 ...: counted as failures of after" in failed
+
+
+def test_a_row_that_a_file_lacks_is_no_right_answer_for_diff(tmp_path, capsys):
+    """It was forgotten why the cell is empty, and the file without the row was ahead by the whole scale."""
+    rows = [f"c{i:02d},{name},dice,0.8" for i in range(12) for name in ("liver", "spleen")]
+    for name, first in (("before", []), ("after", ["c00,spleen,dice,0"])):
+        kept = [row for row in rows if not row.startswith("c00,spleen")]
+        (tmp_path / f"{name}.csv").write_text("\n".join(["case,structure,metric,value", *first, *kept]))
+    run(capsys, "diff", tmp_path / "before.csv", tmp_path / "after.csv", "--json", tmp_path / "diff.json")
+    (spleen,) = (
+        one for one in json.loads((tmp_path / "diff.json").read_text())["changes"] if one["structure"] == "spleen"
+    )
+    assert (spleen["n"], spleen["n_false_findings"], spleen["delta"]) == (11, 0, 0.0)

@@ -14,6 +14,7 @@ from segauge.cli.sources import (
     metadata_of,
     one_line,
     policy_of,
+    print_audit,
     read_sources,
     scale_for,
 )
@@ -71,7 +72,11 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and say by the exit code whether anything got worse."""
-    before, after = (_one_table(read_sources([source], args), source, args) for source in (args.before, args.after))
+    files = {"before": args.before, "after": args.after}
+    read = {owner: read_sources([source], args) for owner, source in files.items()}
+    for owner, imported in read.items():
+        print_audit(imported, f"{owner}: ")
+    before, after = (_one_table(imported, files[owner], args) for owner, imported in read.items())
     told = args.higher_is_better is not None
     shared = [metric for metric in before.metrics if metric in after.metrics]
     metrics = [key for key in shared if not is_floor(key, shared) and (told or not is_measurement(key))]
@@ -119,6 +124,7 @@ def _chosen(table: ScoreTable, source: str, args: argparse.Namespace) -> ScoreTa
         tuple(table.metrics[k] for k in columns),
         table.values[:, rows][:, :, columns],
         table.status[:, rows],
+        {cell: words for cell, words in table.reasons.items() if cell[1] in structures},
     )
 
 

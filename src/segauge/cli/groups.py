@@ -14,6 +14,7 @@ from segauge.cli.sources import (
     matrix_of,
     metadata_of,
     one_line,
+    print_audit,
     read_sources,
 )
 from segauge.cli.tables import print_table
@@ -49,6 +50,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Estimate, print, and write."""
     imported = read_sources(args.sources, args)
+    print_audit(imported)
     metadata = metadata_of(args)
     if metadata is None:
         raise InvalidInput("Groups need --metadata FILE with a row per case.")

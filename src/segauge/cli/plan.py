@@ -12,6 +12,7 @@ from segauge.cli.sources import (
     console,
     matrix_of,
     one_line,
+    print_audit,
     read_sources,
 )
 from segauge.cli.tables import print_table
@@ -76,6 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _from_scores(args: argparse.Namespace) -> int:
     imported = read_sources(args.sources, args)
+    print_audit(imported)
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     out = console()

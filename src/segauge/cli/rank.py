@@ -13,10 +13,11 @@ from segauge.cli.sources import (
     console,
     matrix_of,
     one_line,
+    print_audit,
     read_sources,
 )
 from segauge.cli.tables import print_table
-from segauge.cli.wording import as_flags, policy_in_words
+from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.io.tables import ImportedScores
@@ -76,9 +77,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Namespace) -> None:
-    out = console()
-    for finding in imported.audit.findings:
-        out.print(f"note: {as_flags(str(finding))}", markup=False)
+    print_audit(imported)
     for ranking in rankings:
         print_ranking(ranking, pairs=args.pairs)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.wording import as_flags
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, read_scores
 from segauge.io.tables.metadata import metadata_column, read_metadata
@@ -103,6 +104,12 @@ def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedSc
     return read_scores(
         files, format=args.format, metric=args.metric, columns=dict(map(role_and_name, args.columns)), repairs=repairs
     )
+
+
+def print_audit(imported: ImportedScores, owner: str = "") -> None:
+    """Print what the audit of the files found and assumed: every number that follows rests on it."""
+    for finding in imported.audit.findings:
+        console().print(one_line(f"note: {owner}{as_flags(str(finding))}"), markup=False)
 
 
 def named_source(source: str) -> tuple[str, Path]:

@@ -6,7 +6,7 @@ nearly the same, or that nobody chose: what decides is said before looking, the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from typing import Any, Literal
@@ -15,6 +15,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
+from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import NOTHING_TO_FIND, CasePolicy, score_matrix
@@ -225,7 +226,7 @@ def difference(
         for change in changes
     )
     found = Difference(final, allowed_failures, level)
-    return replace(found, notes=tuple(_notes(found, plain, before, after)))
+    return replace(found, notes=(*_lacking_cases(before, after, cases), *_notes(found, plain, before, after)))
 
 
 def _comparable(before: ScoreTable, after: ScoreTable, scales: Mapping[str, Scale]) -> tuple[list[str], list[str]]:
@@ -269,6 +270,17 @@ def _notes(found: Difference, plain: Sequence[str], before: ScoreTable, after: S
         only = sorted((set(mine.structures) - set(other.structures)) | (set(mine.metrics) - set(other.metrics)))
         notes += [f"only {name}: {', '.join(only)}"] if only else []
     return notes
+
+
+def _lacking_cases(before: ScoreTable, after: ScoreTable, cases: CasePolicy) -> Iterator[str]:
+    """Yield which cases one of the two lacks, and what became of them."""
+    for name, mine, other in (("before", before, after), ("after", after, before)):
+        only = sorted(set(mine.cases) - set(other.cases))
+        if only:
+            shown = f"{', '.join(only[:3])}{' ...' * (len(only) > 3)}"
+            lacking = "after" if name == "before" else "before"
+            what = "left out" if cases == "common" else f"counted as failures of {lacking}"
+            yield f"{counted(len(only), 'case')} only {name}, such as {shown}: {what}"
 
 
 def _change(before: ScoreTable, after: ScoreTable, structure: str, metric: str, how: _Comparing) -> Change:

@@ -72,9 +72,9 @@ def run(args: argparse.Namespace) -> int:
     found = assess_claim(
         matrix, resolved, margin=rules.margin, level=rules.level, n_resamples=rules.n_resamples, seed=rules.seed
     )
-    for line in _lines(found):
+    for line in (*_lines(found), *(f"note: {finding}" for finding in inputs[0].findings)):
         console().print(one_line(line), markup=False)
-    _write(args.json, assessment_values(found))
+    _write(args.json, {**assessment_values(found), "findings": list(inputs[0].findings)})
     return CODES[found.verdict]
 
 
