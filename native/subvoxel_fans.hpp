@@ -43,7 +43,7 @@ struct Fans {
   struct Start {
     size_t apex, spoke;
   };
-  std::vector<Start> start;  // by cell
+  Unzeroed<Start> start;  // by cell
   Unzeroed<Vec3> apex;       // in mm from the cell's origin
   Unzeroed<Spoke> spoke;
   Unzeroed<Disc> disc;  // by cell

@@ -7,32 +7,9 @@
 #include <utility>
 #include <vector>
 
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
+#include "spare_memory.hpp"
 
 namespace segauge {
-
-// Where the system has pages of 2 MB, large arrays lie on these: it hands out 512 small ones one by one, which takes
-// longer than to write what comes into them.
-struct LargePages {
-  static constexpr size_t kSize = size_t{2} << 20, kFrom = 2 * kSize;
-
-  static void* allocate(size_t bytes) {
-#ifdef __linux__
-    if (bytes >= kFrom) {
-      const size_t whole = (bytes + kSize - 1) / kSize * kSize;
-      void* const memory = std::aligned_alloc(kSize, whole);
-      if (memory == nullptr) throw std::bad_alloc();
-      madvise(memory, whole, MADV_HUGEPAGE);  // advice that need not be taken
-      return memory;
-    }
-#endif
-    void* const memory = std::malloc(bytes > 0 ? bytes : 1);
-    if (memory == nullptr) throw std::bad_alloc();
-    return memory;
-  }
-};
 
 template <class T>
 struct Unset {
@@ -44,9 +21,19 @@ struct Unset {
 
   T* allocate(size_t count) {
     if (count > static_cast<size_t>(-1) / 2 / sizeof(T)) throw std::bad_array_new_length();
-    return static_cast<T*>(LargePages::allocate(count * sizeof(T)));
+    const size_t bytes = count * sizeof(T);
+    if (bytes >= SpareMemory::kFrom) return static_cast<T*>(SpareMemory::take(bytes));
+    void* const memory = std::malloc(bytes > 0 ? bytes : 1);
+    if (memory == nullptr) throw std::bad_alloc();
+    return static_cast<T*>(memory);
   }
-  void deallocate(T* memory, size_t) { std::free(memory); }
+  void deallocate(T* memory, size_t count) {
+    if (count * sizeof(T) >= SpareMemory::kFrom) {
+      SpareMemory::give(memory);
+    } else {
+      std::free(memory);
+    }
+  }
 
   template <class Made>
   void construct(Made* place) {
