@@ -8,7 +8,8 @@ namespace segauge {
 struct EdgeCuts {
   int ndim;  // there are no edges along the first axis of a 2-D image
   std::vector<uint8_t> code;            // by cell: its code as a cell of marching cubes
-  Unzeroed<std::array<double, 3>> cut;  // by cell and axis: of the edge that begins at its lower corner, 0 to 1, if it is cut
+  // of edges that are not cut nothing is known
+  Unzeroed<std::array<double, 3>> cut;  // by cell and axis: of the edge that begins at its lower corner, 0 to 1
 
   // Whether that edge is cut. Bits of a code: the corners, the last axis first.
   bool has(size_t cell, size_t axis) const {
