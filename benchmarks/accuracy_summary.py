@@ -7,12 +7,10 @@ import statistics
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.accuracy.surfaces import COLUMNS, OURS, Answer
+from benchmarks.accuracy.promises import FORMER, judge
+from benchmarks.accuracy.surfaces import COLUMNS, OURS, SUBVOXEL, Answer
 from benchmarks.tables import MISSING, markdown_table, three_digits
 
-SUBVOXEL = "segauge-subvoxel"
-#: Our own release before the kernel: a peer in speed, none in accuracy.
-FORMER = "segauge-0.1"
 _HD95 = "HD95, mm"
 _HERE = Path(__file__).resolve().parent
 
@@ -68,6 +66,18 @@ def subvoxel_by_shape(answers: Sequence[Answer]) -> str:
         pairs = sum(answer.tool == SUBVOXEL for answer in chosen)
         rows.append([f"{shape}, {_edges(spacing)}", str(pairs), *cells])
     return markdown_table(["shape, edges in mm", "pairs", *columns], rows)
+
+
+def promises(answers: Sequence[Answer]) -> str:
+    """Return the promises of the sub-voxel surface with PASS or FAIL, and its errors by shape and spacing."""
+    return "\n\n".join(
+        [
+            "\n".join(f"- {verdict}" for verdict in judge(answers)),
+            f"Over all pairs, also those that are not judged: mean absolute error of `{SUBVOXEL}` and, in brackets, "
+            f"its ratio to that of `{OURS[0]}` and to that of the package that is nearest to the truth.",
+            subvoxel_by_shape(answers),
+        ]
+    )
 
 
 def _subvoxel_cell(answers: Sequence[Answer], column: str) -> str:

@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import ndimage, optimize, sparse
 
-from benchmarks.accuracy.surfaces import SHAPES, TOLERANCE_MM, true_values
+from benchmarks.accuracy.solids import SHAPES, drawn_pair
+from benchmarks.accuracy.surfaces import TOLERANCE_MM, true_values
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.tables import markdown_table
 from segauge.geometry.distances import SurfaceDistances
@@ -177,7 +178,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for spacing in SPACINGS:
             errors: dict[str, list[list[float]]] = {name: [] for name in candidates}
             for number in range(given.pairs):
-                pred, gt = SHAPES[shape](np.random.default_rng([*shape.encode(), number]))
+                pred, gt = drawn_pair(shape, number)
                 pair = phantom_pair(pred, gt, spacing, tolerance_mm=TOLERANCE_MM)
                 masks = [np.pad(np.asarray(mask).astype(bool), _MARGIN) for mask in (pair.pred, pair.gt)]
                 if not all(mask.any() for mask in masks):

@@ -1,6 +1,6 @@
 """What each part of the sub-voxel rule is worth: the same pairs with a part taken away or put elsewhere.
 
-`python -m benchmarks.accuracy.rules [--pairs 6] [--shapes ball,torus] [--organs N] [--offsets 3]`
+`python -m benchmarks.accuracy.rules [--pairs 6] [--set name] [--shapes ball,torus] [--organs N] [--offsets 3]`
 
 - `the rule`: three bells, chords that end caps, and between thick slices circles through outlines.
 - `bells alone`: neither chords nor circles.
@@ -22,7 +22,8 @@ import numpy as np
 
 from benchmarks.accuracy.organs import SPACINGS as ORGAN_SPACINGS
 from benchmarks.accuracy.organs import reader_organs, shared_data, values_of
-from benchmarks.accuracy.surfaces import SHAPES, SPACINGS, TOLERANCE_MM, Answer, describe, true_values
+from benchmarks.accuracy.solids import COMPARED, PUBLISHED, drawn_pair
+from benchmarks.accuracy.surfaces import SPACINGS, TOLERANCE_MM, Answer, describe, true_values
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.tools import Pair
 from segauge.geometry.distances import SurfaceDistances
@@ -55,11 +56,11 @@ def _answers(kind: str, pair: Pair, truth: Mapping[str, float]) -> Iterator[Answ
         yield Answer(kind, spacing, name, measure(pair, changed(rule)), truth)
 
 
-def ask_solids(shapes: Sequence[str], pairs: int) -> Iterator[Answer]:
+def ask_solids(shapes: Sequence[str], pairs: int, name_of_set: str) -> Iterator[Answer]:
     """Measure the pairs of `benchmarks.accuracy.surfaces` under every rule."""
     for shape in shapes:
         for number in range(pairs):
-            pred, gt = SHAPES[shape](np.random.default_rng([*shape.encode(), number]))
+            pred, gt = drawn_pair(shape, number, name_of_set)
             truth = true_values(pred, gt)
             for spacing in SPACINGS:
                 pair = phantom_pair(pred, gt, spacing, tolerance_mm=TOLERANCE_MM)
@@ -88,12 +89,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--pairs", type=int, default=6, help="pairs of each solid, drawn at every spacing")
-    parser.add_argument("--shapes", default=",".join(SHAPES), help="comma-separated solids")
+    parser.add_argument("--set", default=PUBLISHED, help="name of the set of pairs; every name draws others")
+    parser.add_argument("--shapes", default=",".join(COMPARED), help="comma-separated solids")
     parser.add_argument("--organs", type=int, default=0, help="readers' organs, smallest first (there are 22)")
     parser.add_argument("--offsets", type=int, default=3, help="places of the grid, for each organ at every spacing")
     given = parser.parse_args(arguments)
     shapes = [shape for shape in given.shapes.split(",") if shape]
-    answers = [*ask_solids(shapes, given.pairs), *ask_organs(given.organs, given.offsets)]
+    answers = [*ask_solids(shapes, given.pairs, given.set), *ask_organs(given.organs, given.offsets)]
     print(describe(answers))
 
 

@@ -3,24 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from benchmarks.peers import Timing
 from benchmarks.speed.results import OURS, OURS_AGAIN, OURS_ALL, CaseResult, SpeedRun, find_timing, ratio_of
 from benchmarks.tables import three_digits, times
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """One promise: kept, broken, or (None) not measured in this run; with the numbers that say so."""
-
-    promise: str
-    kept: bool | None
-    evidence: str
-
-    def __str__(self) -> str:
-        word = {True: "PASS", False: "FAIL", None: "SKIP"}[self.kept]
-        return f"{word}  {self.promise}: {self.evidence}"
+from benchmarks.verdicts import Verdict
 
 
 def judge(run: SpeedRun) -> list[Verdict]:

@@ -2,9 +2,11 @@ import json
 import math
 
 import pytest
+from benchmarks.accuracy.promises import judge
+from benchmarks.accuracy.solids import SHAPES, drawn_pair, voxels_across
 from benchmarks.accuracy.surfaces import OURS, TOLERANCE_MM, Answer, describe, main, true_values
 
-from segauge.phantoms import Ball
+from segauge.phantoms import Ball, Box, Ellipsoid, Torus
 
 
 def test_the_truth_of_two_equal_balls_is_the_closed_form():
@@ -44,3 +46,59 @@ def test_a_pooled_percentile_is_held_against_the_pooled_truth_and_a_failure_is_s
     assert pooled.errors("HD95, mm") == [0.5]
     assert failed.errors("HD95, mm") == []
     assert "- monai: MemoryError" in describe([pooled, failed])
+
+
+def test_a_set_is_drawn_from_its_name():
+    assert drawn_pair("ball", 0) == drawn_pair("ball", 0, "published")
+    assert drawn_pair("ball", 0, "fresh") == drawn_pair("ball", 0, "fresh")
+    pairs = [drawn_pair("ball", number, name) for name in ("published", "fresh", "other") for number in (0, 1)]
+    assert all(one != two for i, one in enumerate(pairs) for two in pairs[:i])
+
+
+def test_the_smallest_diameter_of_either_solid_counts():
+    origin = (0.0, 0.0, 0.0)
+    assert voxels_across((Ball(origin, 10.0), Ball(origin, 8.0)), (1.0, 1.0, 2.0)) == 8
+    assert voxels_across((Ellipsoid(origin, (8.0, 20.0, 30.0)),) * 2, (1.0, 1.0, 5.0)) == 12
+    assert voxels_across((Torus(origin, 20.0, 5.0),) * 2, (1.0, 1.0, 1.0)) == 10
+    assert voxels_across((Box(origin, (30.0, 20.0, 10.0)),) * 2, (1.0, 1.0, 2.0)) == 5
+    for shape in SHAPES:
+        assert voxels_across(drawn_pair(shape, 0), (1.0, 1.0, 1.0)) > 0
+    for shape in ("large ball", "large ellipsoid", "large torus"):
+        assert min(voxels_across(drawn_pair(shape, number), (0.8, 0.8, 5.0)) for number in range(50)) > 7.6
+
+
+TRUTH = {"hd": 1.0, "hd95": 1.0, "hd95_pooled": 1.0, "assd": 1.0, "masd": 1.0, "nsd": 1.0}
+
+
+def off_by(shape, across, **errors):
+    return [
+        Answer(
+            shape, (1.0, 1.0, 1.0), tool.replace("_", "-"), {"hd95": 1 + error, "assd": 1 - error}, TRUTH, "", across
+        )
+        for tool, error in errors.items()
+    ]
+
+
+def verdicts(answers):
+    return {str(verdict).split(" errors of ")[0]: str(verdict) for verdict in judge(answers)[:3]}
+
+
+def test_promises_are_held_against_the_nearest_package_at_every_spacing():
+    kept = off_by("ball", 9.0, segauge=0.3, segauge_subvoxel=0.04, medpy=0.5, monai=0.3)
+    broken = off_by("torus", 9.0, segauge=0.3, segauge_subvoxel=0.09, medpy=0.3)
+    small = off_by("torus", 7.9, segauge=0.3, segauge_subvoxel=0.3, medpy=0.3)
+    assert list(verdicts(kept)) == ["PASS  ASSD", "SKIP  NSD", "PASS  HD95"]
+    assert list(verdicts(small)) == ["SKIP  ASSD", "SKIP  NSD", "SKIP  HD95"]
+    found = verdicts([*kept, *broken, *small])
+    assert list(found) == ["FAIL  ASSD", "SKIP  NSD", "PASS  HD95"]
+    assert "above: torus at 1 x 1 x 1 0.300 (1 pairs)" in found["FAIL  ASSD"]
+
+
+def test_what_is_small_thin_or_square_is_held_against_marching_cubes():
+    answers = off_by("box", 30.0, segauge=0.3, segauge_subvoxel=0.32) + off_by(
+        "lesion", 2.0, segauge=0.2, segauge_subvoxel=0.23
+    )
+    found = [str(verdict) for verdict in judge(answers)[3:]]
+    assert [verdict[:4] for verdict in found] == ["SKIP", "FAIL", "FAIL", "SKIP"]
+    assert "above: lesion at 1 x 1 x 1 1.15 (1 pairs)" in found[1]
+    assert "box at" not in found[1]
