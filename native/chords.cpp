@@ -68,6 +68,9 @@ class Caps {
       layer[static_cast<size_t>(k)][axis] += is_low_inside ? -k : 1 + k;
     }
     if (!is_inside(mask_, layer[1])) return cut;
+    Place outside = low;
+    outside[axis] += is_low_inside ? 1 : 0;
+    if (is_flat(axis, outside, layer)) return 0.5;
     const bool has_third = is_inside(mask_, layer[2]);
     const double bells = is_low_inside ? cut : 1 - cut;
     double total = bells / kIgnorance, weights = 1 / kIgnorance;
@@ -86,6 +89,27 @@ class Caps {
   }
 
  private:
+  // Whether, as far as chords reach, there is nothing in the layer outside, and the same in all layers inside.
+  bool is_flat(size_t axis, const Place& outside, const std::array<Place, 3>& layer) const {
+    const size_t layers = is_inside(mask_, layer[2]) ? 3 : 2;
+    for (size_t across = 0; across < 3; ++across) {
+      if (across == axis) continue;
+      const double most = std::floor(rule_.chord_steps * rule_.edge[axis] * kSlack / rule_.edge[across]);
+      const auto beside = whole_steps(across, outside, most);
+      if (beside[0] < most || beside[1] < most) return false;
+      const auto last = whole_steps(across, layer[0], most);
+      for (size_t k = 1; k < layers; ++k)
+        if (whole_steps(across, layer[k], most) != last) return false;
+    }
+    return true;
+  }
+
+  // How many voxels of its own class lie before and after one on its line, `most` at most.
+  std::array<double, 2> whole_steps(size_t across, const Place& at, double most) const {
+    const auto [before, after] = lines_[across].arms(at);
+    return {std::min(std::floor(before), most), std::min(std::floor(after), most)};
+  }
+
   // The one across a column along an axis.
   Chord chord(size_t axis, size_t across, const Place& at) const {
     const double step = rule_.edge[axis], reach = rule_.chord_steps * step * kSlack;

@@ -5,11 +5,14 @@ import dataclasses
 import numpy as np
 import pytest
 
+from segauge.geometry import reference
+from segauge.geometry.engine import engine
 from segauge.geometry.reference.chords import _ends_of_caps
 from segauge.geometry.reference.subvoxel import edge_positions
 from segauge.geometry.subvoxel import CHORD_ERROR, CHORD_STEPS, REACH, ROUNDNESS_ERROR, WIDTHS, subvoxel_rule
 from segauge.grid import Grid
 from segauge.phantoms import Torus
+from tests.geometry.test_subvoxel import AGREEMENT
 
 UNKNOWN = (np.nan, np.nan)
 
@@ -99,6 +102,51 @@ def test_what_is_beyond_the_ends_of_chords_changes_nothing():
     rule = subvoxel_rule(np.eye(3))
     for before, after in zip(edge_positions(mask, rule), edge_positions(changed, rule), strict=True):
         np.testing.assert_array_equal(before[:15], after[:15])
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (2.0, 2.0, 2.0), (0.7, 0.7, 1.25), (0.8, 0.8, 5.0), (1.0, 0.7)])
+def test_boxes_keep_their_edges(spacing):
+    """Their surface is that of marching cubes: nothing says where between two layers a flat face lies."""
+    rng = np.random.default_rng(4)
+    rule = subvoxel_rule(np.diag(spacing))
+    for _ in range(5):
+        size = rng.integers(2, 30, size=len(spacing))
+        mask = np.pad(np.ones(size, dtype=bool), int(CHORD_STEPS) + 1)
+        for cuts in edge_positions(mask, rule):
+            assert np.all(cuts[np.isfinite(cuts)] == 0.5)
+
+
+@pytest.mark.parametrize("far", [1, 4, int(CHORD_STEPS)])
+def test_a_step_within_reach_is_no_flat_top(far):
+    """Beside it bells and chords say where a slope passes."""
+    mask = np.zeros((12, 40, 40), dtype=bool)
+    mask[:6] = True
+    mask[6, : 20 - far] = True
+    rule = subvoxel_rule(np.eye(3))
+    cuts = edge_positions(mask, rule)[0][5, 20, 20]
+    bells = edge_positions(mask, dataclasses.replace(rule, cap_axes=()))[0][5, 20, 20]
+    assert cuts == bells
+    assert (cuts != 0.5) == (far <= np.ceil(REACH * WIDTHS[0]))
+
+
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (0.8, 2.5, 0.8), (0.7, 1.1)])
+def test_kernel_knows_flat_tops_too(spacing):
+    """On heaps of boxes: flat, with steps within reach and beyond it, one, two and more layers thick."""
+    rng = np.random.default_rng(5)
+    rule = subvoxel_rule(np.diag(spacing))
+    masks = []
+    for _ in range(2):
+        mask = np.zeros((26,) * len(spacing), dtype=bool)
+        for _ in range(3):
+            low, size = rng.integers(0, 14, size=mask.ndim), rng.integers(2, 16, size=mask.ndim)
+            mask[tuple(slice(*ends) for ends in zip(low, low + size, strict=True))] = True
+        masks.append(mask)
+    kernel = [engine().pack(mask.astype(np.uint8), [1], [0] * mask.ndim, list(mask.shape), 1) for mask in masks]
+    slow = [reference.pack(mask.astype(np.uint8), [1], [0] * mask.ndim, list(mask.shape), 1) for mask in masks]
+    found = engine().subvoxel_distances(*kernel, None, engine().prepare_subvoxel(rule), 1)
+    expected = reference.subvoxel_distances(*slow, None, rule, 1)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=0, atol=AGREEMENT * max(spacing))
 
 
 def test_oblique_lattices_have_no_chords():

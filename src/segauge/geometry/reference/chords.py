@@ -10,12 +10,15 @@ tell the depth. A third one tells c, which in thick slices is better known than 
 
 Every chord counts by how sure it is: by how much its answer would move if each of its ends were off by a part of a
 voxel, and the roundness by what is not known of it; against the bells, of which as much is expected as of any place
-between 0 and 1. A chord that ends the cap beyond the layer outside is refuted by it: the further, the less it counts. A
-box, whose chords do not change from layer to layer, keeps its flat top where the bells say.
+between 0 and 1. A chord that ends the cap beyond the layer outside is refuted by it: the further, the less it counts.
+
+A box has flat tops, and bells would round the edges where they meet. Its last layers are all alike, and in the layer
+outside there is nothing: where that is so as far as chords reach, a top is flat, and stays in the middle.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,9 +37,12 @@ _LEAST_ROUNDNESS = 0.05  # so little round is a wall
 
 def chord_positions(axis: int, mask: Bools, cuts: Sequence[Floats], rule: SubvoxelRule) -> Floats:
     """Return where the surface cuts the edges along an axis, 0 to 1; `cuts`: where the bells say, for all axes."""
-    arms = [np.moveaxis(_arms(across, mask, cuts, rule), axis + 1, 1) for across in range(mask.ndim) if across != axis]
+    others = [across for across in range(mask.ndim) if across != axis]
+    steps = [np.moveaxis(_arms(across, mask, cuts), axis + 1, 1) for across in others]
+    arms = [both * float(rule.edges_mm[across]) for across, both in zip(others, steps, strict=True)]
     found = np.moveaxis(cuts[axis], axis, 0).copy()
     step = float(rule.edges_mm[axis])
+    most = [math.floor(rule.chord_steps * step * _SLACK / float(rule.edges_mm[across])) for across in others]
     for way in (1, -1):
         inside, places = np.moveaxis(mask, axis, 0)[::way], found[::way]
         is_last = inside[:-2] & inside[1:-1] & ~inside[2:]
@@ -52,8 +58,26 @@ def chord_positions(axis: int, mask: Bools, cuts: Sequence[Floats], rule: Subvox
             end, weight = _ends_of_caps(near, far, third, error, rule.roundness_error)
             total, weights = total + weight * end, weights + weight
         end = np.clip(total / weights, rule.margin, 1 - rule.margin)
+        end[_is_flat(inside, is_last, [both[:, ::way] for both in steps], most)] = 0.5
         places[1:][is_last] = end if way == 1 else 1 - end
     return np.moveaxis(found, 0, axis)
+
+
+def _is_flat(inside: Bools, is_last: Bools, steps: Sequence[Floats], most: Sequence[int]) -> Bools:
+    """Return which caps are flat: nothing in the layer outside, and the same in all inside, as far as chords reach.
+
+    `is_last`: of which voxels, one layer on, the last layer is. `steps`: by axis across, how far in steps the cuts
+    before and after every voxel on its line are; `most`: how many voxels of it count.
+    """
+    flat = np.ones(np.count_nonzero(is_last), dtype=np.bool_)
+    has_third = np.pad(inside, [(1, 0), *[(0, 0)] * (inside.ndim - 1)])[: len(is_last)][is_last]
+    for both, limit in zip(steps, most, strict=True):
+        whole = np.minimum(np.floor(both), limit)
+        padded = np.pad(whole, [(0, 0), (1, 0), *[(0, 0)] * (inside.ndim - 1)])
+        third, far, near, outside = (padded[:, k : k + len(is_last)][:, is_last] for k in range(4))
+        flat &= np.all(outside == limit, axis=0) & np.all(near == far, axis=0)
+        flat &= np.all(near == third, axis=0) | ~has_third
+    return flat
 
 
 def _ends_of_caps(
@@ -90,8 +114,8 @@ def _roundness(near: Floats, far: Floats, third: Floats, error: float, roundness
     return np.maximum(roundness, _LEAST_ROUNDNESS), guessed * (1 - share)
 
 
-def _arms(across: int, mask: Bools, cuts: Sequence[Floats], rule: SubvoxelRule) -> Floats:
-    """Return for every voxel how far away the cuts before and after it on its line are, in mm; inf: none."""
+def _arms(across: int, mask: Bools, cuts: Sequence[Floats]) -> Floats:
+    """Return for every voxel how far away the cuts before and after it on its line are, in steps; inf: none."""
     cut = np.moveaxis(cuts[across], across, 0)
     size = len(cut) + 1
     number = np.arange(size).reshape(-1, *[1] * (mask.ndim - 1))
@@ -100,4 +124,4 @@ def _arms(across: int, mask: Bools, cuts: Sequence[Floats], rule: SubvoxelRule) 
     arms[0, 1:] = number[1:] - np.maximum.accumulate(np.where(is_cut, places, -np.inf), axis=0)
     later = np.minimum.accumulate(np.where(is_cut, places, np.inf)[::-1], axis=0)[::-1]
     arms[1, :-1] = later - number[:-1]
-    return np.moveaxis(arms * float(rule.edges_mm[across]), 1, across + 1)
+    return np.moveaxis(arms, 1, across + 1)
