@@ -37,9 +37,9 @@ struct Roundness {
   }
 };
 
-// Where a cap ends beyond its last layer, in steps, and how much that counts.
+// Where a chord ends a cap beyond its last layer, in steps, and how much that counts; the chord's power.
 struct End {
-  double place = 0, weight = 0;
+  double place = 0, weight = 0, power = kInfinity;
 };
 
 // `near`, `far`: the chords in the last layer and in the one before.
@@ -47,12 +47,12 @@ End end_of_cap(const Chord& near, const Chord& far, const Roundness& round, doub
   const double p = near.power(), q = far.power(), c = round.value;
   const double slope = c + q - p, squared_root = slope * slope + 4 * c * p, root = std::sqrt(squared_root);
   const double end = slope > 0 ? 2 * p / (slope + root) : (root - slope) / (2 * c);
-  if (end >= 2) return {};
+  if (end >= 2) return {0, 0, p};
   const double by_ends = (1 + end) * (1 + end) * near.squares() + end * end * far.squares();
   const double by_roundness = (end + end * end) * (end + end * end);
   const double moved = (error * error * by_ends + round.variance * by_roundness) / squared_root;
   const double refuted = std::max(end - 1, 0.0);  // by the layer outside, in which there should be something
-  return {std::min(end, 1.0), (1 - refuted) / (kLeastVariance + moved)};
+  return {std::min(end, 1.0), (1 - refuted) / (kLeastVariance + moved), p};
 }
 
 class Caps {
@@ -71,18 +71,15 @@ class Caps {
     Place outside = low;
     outside[axis] += is_low_inside ? 1 : 0;
     if (is_flat(axis, outside, layer)) return 0.5;
-    const bool has_third = is_inside(mask_, layer[2]);
     const double bells = is_low_inside ? cut : 1 - cut;
-    double total = bells / kIgnorance, weights = 1 / kIgnorance;
-    for (size_t across = 0; across < 3; ++across) {
-      if (across == axis) continue;
-      const Chord near = chord(axis, across, layer[0]), far = chord(axis, across, layer[1]);
-      if (!near.is_known() || !far.is_known()) continue;
-      const Chord third = has_third ? chord(axis, across, layer[2]) : Chord();
-      const double error = rule_.chord_error / rule_.edge[axis], guessed = rule_.roundness_error * rule_.roundness_error;
-      const End end = end_of_cap(near, far, Roundness(near, far, third, error, guessed), error);
-      total += end.weight * end.place;
-      weights += end.weight;
+    double total = bells / kIgnorance, weights = 1 / kIgnorance, shortest = kInfinity;
+    const std::array<End, 3> ends = ends_across(axis, layer);
+    for (const End& end : ends) shortest = std::min(shortest, end.power);
+    for (const End& end : ends) {
+      if (end.weight == 0) continue;
+      const double weight = end.weight * shortest / end.power;
+      total += weight * end.place;
+      weights += weight;
     }
     const double end = std::min(std::max(total / weights, rule_.margin), 1 - rule_.margin);
     return is_low_inside ? end : 1 - end;
@@ -108,6 +105,21 @@ class Caps {
   std::array<double, 2> whole_steps(size_t across, const Place& at, double most) const {
     const auto [before, after] = lines_[across].arms(at);
     return {std::min(std::floor(before), most), std::min(std::floor(after), most)};
+  }
+
+  // What the chords of the last layers say, by their axis.
+  std::array<End, 3> ends_across(size_t axis, const std::array<Place, 3>& layer) const {
+    const bool has_third = is_inside(mask_, layer[2]);
+    const double error = rule_.chord_error / rule_.edge[axis], guessed = rule_.roundness_error * rule_.roundness_error;
+    std::array<End, 3> ends;
+    for (size_t across = 0; across < 3; ++across) {
+      if (across == axis) continue;
+      const Chord near = chord(axis, across, layer[0]), far = chord(axis, across, layer[1]);
+      if (!near.is_known() || !far.is_known()) continue;
+      const Chord third = has_third ? chord(axis, across, layer[2]) : Chord();
+      ends[across] = end_of_cap(near, far, Roundness(near, far, third, error, guessed), error);
+    }
+    return ends;
   }
 
   // The one across a column along an axis.

@@ -7,7 +7,7 @@ import pytest
 
 from segauge.geometry import reference
 from segauge.geometry.engine import engine
-from segauge.geometry.reference.chords import _ends_of_caps
+from segauge.geometry.reference.chords import _ends_of_caps, _mean_end
 from segauge.geometry.reference.subvoxel import edge_positions
 from segauge.geometry.subvoxel import CHORD_ERROR, CHORD_STEPS, REACH, ROUNDNESS_ERROR, WIDTHS, subvoxel_rule
 from segauge.grid import Grid
@@ -59,6 +59,21 @@ def test_a_chord_counts_the_less_the_less_it_grows():
 def test_chords_out_of_reach_count_nothing():
     assert ends([3.0, 3.0], UNKNOWN)[1] == 0
     assert ends(UNKNOWN, [3.0, 3.0])[1] == 0
+
+
+def test_of_two_chords_the_longer_counts_less():
+    """A chord that runs along a ring is long, and would end the cap at 0.8 of a step where the one across says 0.3."""
+    rule = subvoxel_rule(np.eye(3))
+    nowhere = np.full((2, 1), np.nan)
+    across, along = ([np.full((2, 1), arm) for arm in arms] for arms in ((2.0, 4.1), (8.5, 12.5)))
+    bells = np.array([0.5])
+    alone, both = (
+        _mean_end(bells, [(near, far, nowhere) for near, far in chords], 1.0, rule)[0]
+        for chords in ([across], [across, along])
+    )
+    assert ends(*(arms[:, 0] for arms in across))[0] == pytest.approx(0.3, abs=0.02)
+    assert ends(*(arms[:, 0] for arms in along))[0] == pytest.approx(0.85, abs=0.05)
+    assert alone < both < alone + 0.05
 
 
 def top_errors(torus, spacing, rule):

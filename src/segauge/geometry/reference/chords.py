@@ -11,6 +11,8 @@ tell the depth. A third one tells c, which in thick slices is better known than 
 Every chord counts by how sure it is: by how much its answer would move if each of its ends were off by a part of a
 voxel, and the roundness by what is not known of it; against the bells, of which as much is expected as of any place
 between 0 and 1. A chord that ends the cap beyond the layer outside is refuted by it: the further, the less it counts.
+Of two chords the longer counts less, in the ratio of their powers. On a ball both have the same; one that runs along a
+ring is long, and its power grows otherwise than a quadric's.
 
 A box has flat tops, and bells would round the edges where they meet. Its last layers are all alike, and in the layer
 outside there is nothing: where that is so as far as chords reach, a top is flat, and stays in the middle.
@@ -28,6 +30,8 @@ from segauge.geometry.subvoxel import SubvoxelRule
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+#: In the last layer and in the two before: the arms before and after the column.
+Chords = tuple[Floats, Floats, Floats]
 
 _SLACK = 1 + 1e-9  # arms that are equal but for rounding count as equal
 _IGNORANCE = 1 / 12  # the variance of a place between 0 and 1 of which nothing is known
@@ -47,20 +51,31 @@ def chord_positions(axis: int, mask: Bools, cuts: Sequence[Floats], rule: Subvox
         inside, places = np.moveaxis(mask, axis, 0)[::way], found[::way]
         is_last = inside[:-2] & inside[1:-1] & ~inside[2:]
         bells = places[1:][is_last] if way == 1 else 1 - places[1:][is_last]
-        total, weights = bells / _IGNORANCE, np.full(bells.shape, 1 / _IGNORANCE)
-        for both in arms:
-            known = np.where(
-                inside & np.all(both[:, ::way] <= rule.chord_steps * step * _SLACK, axis=0), both[:, ::way], np.nan
-            )
-            layers = np.pad(known / step, [(0, 0), (1, 0), *[(0, 0)] * (mask.ndim - 1)], constant_values=np.nan)
-            near, far, third = (layers[:, k : k + len(is_last)][:, is_last] for k in (2, 1, 0))
-            error = rule.chord_error_mm / step
-            end, weight = _ends_of_caps(near, far, third, error, rule.roundness_error)
-            total, weights = total + weight * end, weights + weight
-        end = np.clip(total / weights, rule.margin, 1 - rule.margin)
+        chords = [_last_chords(inside, is_last, both[:, ::way], step, rule) for both in arms]
+        end = np.clip(_mean_end(bells, chords, step, rule), rule.margin, 1 - rule.margin)
         end[_is_flat(inside, is_last, [both[:, ::way] for both in steps], most)] = 0.5
         places[1:][is_last] = end if way == 1 else 1 - end
     return np.moveaxis(found, 0, axis)
+
+
+def _last_chords(inside: Bools, is_last: Bools, arms: Floats, step: float, rule: SubvoxelRule) -> Chords:
+    """Return the arms of the chords in the last layer and in the two before, in steps; nan where out of reach."""
+    known = np.where(inside & np.all(arms <= rule.chord_steps * step * _SLACK, axis=0), arms, np.nan)
+    layers = np.pad(known / step, [(0, 0), (1, 0), *[(0, 0)] * (inside.ndim - 1)], constant_values=np.nan)
+    near, far, third = (layers[:, k : k + len(is_last)][:, is_last] for k in (2, 1, 0))
+    return near, far, third
+
+
+def _mean_end(bells: Floats, chords: Sequence[Chords], step: float, rule: SubvoxelRule) -> Floats:
+    """Return what bells and chords together say; `chords`: by axis across, those of the last three layers."""
+    powers = [np.where(np.isfinite(far.sum(axis=0)), near.prod(axis=0), np.nan) for near, far, _ in chords]
+    shortest = np.fmin.reduce(powers)
+    total, weights = bells / _IGNORANCE, np.full(bells.shape, 1 / _IGNORANCE)
+    for (near, far, third), power in zip(chords, powers, strict=True):
+        end, weight = _ends_of_caps(near, far, third, rule.chord_error_mm / step, rule.roundness_error)
+        weight = np.where(weight > 0, weight * shortest / power, 0.0)
+        total, weights = total + weight * end, weights + weight
+    return np.asarray(total / weights)
 
 
 def _is_flat(inside: Bools, is_last: Bools, steps: Sequence[Floats], most: Sequence[int]) -> Bools:
