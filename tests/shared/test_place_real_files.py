@@ -93,4 +93,4 @@ def test_points_without_images_are_told(shared):
     path = shared / "data" / "dicom" / "odd_files" / "rtstruct_points_no_image.dcm"
     grid = Grid.from_spacing((50, 50, 50), 10.0, origin=(-250, -250, -250))
     reading = read_labels(path, reference=grid)
-    assert sum("contours of type POINT" in note for note in reading.notes) == 2
+    assert sum("1 contour of type POINT" in note for note in reading.notes) == 2
