@@ -16,7 +16,7 @@ import tempfile
 import threading
 import venv
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -92,6 +92,11 @@ class Timing:
         if self.threads > 1:
             return min(self.seconds, default=None)
         return min((*self.seconds, *self.cpu_seconds), default=None)
+
+    def joined(self, later: Timing) -> Timing:
+        """Return this timing with the repetitions of a later one."""
+        seconds, cpu_seconds = self.seconds + later.seconds, self.cpu_seconds + later.cpu_seconds
+        return replace(self, seconds=seconds, cpu_seconds=cpu_seconds, error=later.error)
 
     @property
     def disturbed(self) -> bool:

@@ -88,8 +88,8 @@ def _structure(
 ) -> StructureResult:
     print(f"... {case} {structure}, {arrays}", flush=True)
     with runner.stored(pair) as stored:
-        timings = [runner.time(OURS, stored, threads) for threads in (1, 2)]
-        timings += [runner.time(tool, stored) for tool in (OURS_AGAIN, *peers)]
+        calls = [(OURS, 1), (OURS, 2), *((tool, 1) for tool in (OURS_AGAIN, *peers))]
+        timings = runner.time_in_turns(calls, stored)
     return StructureResult(case, structure, arrays, pair.gt.shape, tuple(timings))
 
 

@@ -3,7 +3,7 @@ import json
 import numpy as np
 import pytest
 from benchmarks.peers import Timing, Worker
-from benchmarks.runner import Effort, Runner
+from benchmarks.runner import TURNS, Effort, Runner
 from benchmarks.speed.measure import main
 from benchmarks.speed.requirements import judge
 from benchmarks.speed.results import CaseResult, ScalingResult, SpeedRun, StructureResult
@@ -50,6 +50,18 @@ def test_our_worker_answers_with_times_values_and_memory():
         # A cube moved by one voxel of 1 mm: exact.
         assert found.values["hd"] == pytest.approx(1.0)
         assert found.peak_rss_bytes > 10e6
+
+
+def test_short_calls_have_several_turns():
+    with Runner(TINY) as runner, runner.stored(cubes()) as stored:
+        one, two = runner.time_in_turns([("segauge", 1), ("read-once", 1)], stored)
+    assert [found.tool for found in (one, two)] == ["segauge", "read-once"]
+    assert len(one.seconds) == len(two.cpu_seconds) == TURNS * TINY.repeats
+
+
+def test_a_failed_call_has_no_further_turn():
+    with Runner(Effort(repeats=10**9, budget_s=1e9, timeout_s=1.0)) as runner, runner.stored(cubes()) as stored:
+        assert runner.time_in_turns([("segauge", 1)], stored)[0].error
 
 
 def test_a_whole_case_is_measured_in_a_fresh_process():
