@@ -15,8 +15,8 @@ from segauge.io.dicom_series import holds_series, read_series
 from segauge.io.formats import FORMATS, identify
 from segauge.io.limits import DEFAULT_LIMITS, Limits
 from segauge.io.reading import Reading, SpacingSource
-from segauge.io.rtstruct import StructureSet, read_structure_set
 from segauge.io.sources import find_reference, read_labels
+from segauge.io.structure_sets import StructureSet, read_structure_set
 from segauge.labelmap import LabelArray, LabelMap
 
 #: Readings that are no single file of the catalog, or one of two kinds under one entry of it.

@@ -20,14 +20,9 @@ from segauge.io.folders import read_mask_folder
 from segauge.io.formats import identify
 from segauge.io.limits import DEFAULT_LIMITS, Limits
 from segauge.io.reading import Reading, ReadOptions, ReferenceGrid
-from segauge.io.rtstruct import (
-    check_frame_of_reference,
-    fill_regions,
-    read_structure_set,
-    referenced_series,
-    region_named,
-)
+from segauge.io.rtstruct import check_frame_of_reference, fill_regions, region_named
 from segauge.io.streams import list_folder
+from segauge.io.structure_sets import read_structure_set, referenced_series
 from segauge.labelmap import LabelMap
 
 LabelSource = str | os.PathLike[str] | npt.NDArray[Any] | LabelMap
