@@ -63,8 +63,8 @@ class KnownDistances {
   struct FromCode {
     uint32_t begin;        // of its entries, by what the view shows of the step and of the other code
     const uint8_t* kind;   // by code
-    const uint32_t* step;  // by step, times the number of kinds; and of the 27 around, by place
-    const uint32_t* around;
+    const uint32_t* step;  // by step, times the number of kinds
+    const uint32_t* around;  // the same, of the steps from the 27 cells around, by place
     const uint8_t* order;  // of each sample: which of the values is its own; whole groups can be read
     size_t number;         // of the code that stands for this one
 
@@ -126,7 +126,8 @@ class KnownDistances {
     if (entry.is_known()) return memory_.groups.data() + entry.group();
     const uint16_t view = views_.standing[from].view;
     const uint8_t* seen = views_.seen_code.data() + view * codes_;
-    return work_out(seen[from], seen[to], static_cast<uint32_t>(views_.seen_step[static_cast<size_t>(view * kSteps) + offset] / views_.kinds), entry);
+    const size_t step = views_.seen_step[static_cast<size_t>(view * kSteps) + offset] / views_.kinds;
+    return work_out(seen[from], seen[to], static_cast<uint32_t>(step), entry);
   }
 
  private:

@@ -38,25 +38,31 @@ def _diameters(solid: Phantom) -> tuple[float, ...]:
     raise TypeError(f"no diameters are known of a {type(solid).__name__}")
 
 
-def _ball(rng: np.random.Generator) -> Pair:
-    radius = float(rng.uniform(14.0, 20.0))
+def _balls(rng: np.random.Generator, smallest: float, largest: float) -> Pair:
+    radius = float(rng.uniform(smallest, largest))
     gt = Ball(_center(rng), radius)
     return Ball(_shifted_center(gt.center_mm, rng), radius + float(rng.uniform(-1.0, 1.0))), gt
+
+
+def _ball(rng: np.random.Generator) -> Pair:
+    return _balls(rng, 14.0, 20.0)
 
 
 def _large_ball(rng: np.random.Generator) -> Pair:
     """Return balls of at least 8 voxels across at every spacing in use."""
-    radius = float(rng.uniform(20.0, 30.0))
-    gt = Ball(_center(rng), radius)
-    return Ball(_shifted_center(gt.center_mm, rng), radius + float(rng.uniform(-1.0, 1.0))), gt
+    return _balls(rng, 20.0, 30.0)
+
+
+def _ellipsoids(rng: np.random.Generator, smallest: float, largest: float, change: float = 1.0) -> Pair:
+    axes = rng.uniform(smallest, largest, size=3)
+    gt = Ellipsoid(_center(rng), tuple(axes.tolist()))
+    pred = Ellipsoid(_shifted_center(gt.center_mm, rng), tuple((axes + rng.uniform(-change, change, size=3)).tolist()))
+    return pred, gt
 
 
 def _lesion(rng: np.random.Generator) -> Pair:
     """Return small ellipsoids; where the slices are thick some fall between them, and the pair is left out."""
-    axes = rng.uniform(1.0, 5.0, size=3)
-    gt = Ellipsoid(_center(rng), tuple(axes.tolist()))
-    pred = Ellipsoid(_shifted_center(gt.center_mm, rng), tuple((axes + rng.uniform(-0.5, 0.5, size=3)).tolist()))
-    return pred, gt
+    return _ellipsoids(rng, 1.0, 5.0, change=0.5)
 
 
 def _vessel(rng: np.random.Generator) -> Pair:
@@ -66,18 +72,12 @@ def _vessel(rng: np.random.Generator) -> Pair:
 
 
 def _ellipsoid(rng: np.random.Generator) -> Pair:
-    axes = rng.uniform(8.0, 20.0, size=3)
-    gt = Ellipsoid(_center(rng), tuple(axes.tolist()))
-    pred = Ellipsoid(_shifted_center(gt.center_mm, rng), tuple((axes + rng.uniform(-1.0, 1.0, size=3)).tolist()))
-    return pred, gt
+    return _ellipsoids(rng, 8.0, 20.0)
 
 
 def _large_ellipsoid(rng: np.random.Generator) -> Pair:
     """Return ellipsoids of at least 8 voxels across at every spacing in use."""
-    axes = rng.uniform(21.0, 30.0, size=3)
-    gt = Ellipsoid(_center(rng), tuple(axes.tolist()))
-    pred = Ellipsoid(_shifted_center(gt.center_mm, rng), tuple((axes + rng.uniform(-1.0, 1.0, size=3)).tolist()))
-    return pred, gt
+    return _ellipsoids(rng, 21.0, 30.0)
 
 
 def _torus(rng: np.random.Generator) -> Pair:
