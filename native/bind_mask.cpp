@@ -1,9 +1,12 @@
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+
 #include "arrays.hpp"
 #include "bitvolume.hpp"
 #include "foreground.hpp"
+#include "transposed.hpp"
 
 namespace segauge {
 namespace {
@@ -95,6 +98,19 @@ int64_t count_common(const BitVolume& a, const BitVolume& b) {
   return total;
 }
 
+BitVolume in_order(const BitVolume& mask, const std::vector<size_t>& order) {
+  const size_t d = static_cast<size_t>(mask.ndim), skip = 3 - d;
+  std::array<size_t, 3> axes{0, 1, 2};
+  std::array<bool, 3> is_there{};
+  for (size_t i = 0; i < std::min(order.size(), d); ++i) {
+    axes[skip + i] = skip + order[i];
+    if (order[i] < d) is_there[order[i]] = true;
+  }
+  if (order.size() != d || std::count(is_there.begin(), is_there.end(), true) != mask.ndim)
+    throw std::invalid_argument("the order must name every axis once");
+  return transposed(mask, axes);
+}
+
 nb::tuple shape(const BitVolume& mask) {
   if (mask.ndim == 2) return nb::make_tuple(mask.ny, mask.nx);
   return nb::make_tuple(mask.nz, mask.ny, mask.nx);
@@ -107,6 +123,7 @@ void bind_mask(nb::module_& m) {
       .def_prop_ro("shape", &shape)
       .def("count", &BitVolume::count)
       .def("unpack", &unpack)
+      .def("transposed", &in_order, nb::arg("order"))
       .def("without", [](const BitVolume& a, const BitVolume& b) {
         return combined(a, b, [](uint64_t x, uint64_t y) { return x & ~y; });
       });

@@ -63,6 +63,25 @@ def test_packed_masks_agree(labels, values, random, threads):
     assert np.array_equal(packed.unpack(), expected.unpack())
 
 
+@needs_kernel
+@settings(max_examples=80)
+@given(label_arrays(), st.randoms())
+def test_masks_with_their_axes_in_another_order_agree(labels, random):
+    order = random.sample(range(labels.ndim), labels.ndim)
+    whole = [0] * labels.ndim, list(labels.shape)
+    for packed in (kernel.pack(labels, [1, 2], *whole, 1), reference.pack(labels, [1, 2], *whole, 1)):
+        turned = packed.transposed(order)
+        assert turned.shape == tuple(labels.shape[axis] for axis in order)
+        assert np.array_equal(turned.unpack(), np.isin(labels, [1, 2]).transpose(order))
+
+
+@pytest.mark.parametrize("order", [[0, 1], [0, 1, 1], [0, 1, 3], [0, 1, 2, 2]])
+def test_an_order_of_axes_must_name_each_once(order):
+    mask = engine().pack(np.ones((2, 3, 4), np.uint8), [1], [0, 0, 0], [2, 3, 4], 1)
+    with pytest.raises(ValueError, match="ax"):
+        mask.transposed(order)
+
+
 def test_a_field_of_a_record_array_is_read_right():
     records = np.zeros((4, 5, 6), dtype=[("flag", np.uint8), ("label", np.int32)])
     records["label"][1:3, 2:4, 1:5] = 7

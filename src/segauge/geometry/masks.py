@@ -34,6 +34,9 @@ class PackedMask(Protocol):
     def without(self, other: Any) -> PackedMask:
         """Return the voxels that are not in `other`."""
 
+    def transposed(self, order: Sequence[int]) -> PackedMask:
+        """Return the volume with its axes in another order: axis i of it is axis order[i] of this one."""
+
 
 @dataclass(frozen=True)
 class Overlap:

@@ -35,6 +35,10 @@ class ReferenceMask:
         """Return the voxels that are not in `other`."""
         return ReferenceMask(self.array & ~other.array)
 
+    def transposed(self, order: Sequence[int]) -> ReferenceMask:
+        """Return the volume with its axes in another order: axis i of it is axis order[i] of this one."""
+        return ReferenceMask(np.ascontiguousarray(self.array.transpose(order)))
+
 
 def pair_table(
     pred: npt.NDArray[Any], gt: npt.NDArray[Any], threads: int
