@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "normal_quantile.hpp"
 #include "pieces.hpp"
 #include "subvoxel.hpp"
 #include "surface_arrays.hpp"
@@ -21,27 +22,17 @@ SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
     out.along[axis].assign(array.data(), array.data() + array.size());
     out.radius[axis++] = static_cast<int64_t>(array.size() / 2);
   }
-  if (*std::max_element(out.radius.begin(), out.radius.end()) > 8) throw std::invalid_argument("a bell that reaches too far");
+  if (*std::max_element(out.radius.begin(), out.radius.end()) > SubvoxelRule::Bell::kMostRadius)
+    throw std::invalid_argument("a bell that reaches too far");
   for (axis = 0; axis < 3; ++axis)
     for (uint32_t bits = 0; bits < 1u << out.along[axis].size(); ++bits) {
       double sum = 0;
       for (size_t k = 0; k < out.along[axis].size(); ++k) sum += bits >> k & 1 ? out.along[axis][k] : 0.0;
       out.of_bits[axis].push_back(sum);
     }
+  const std::vector<double>& sums = out.of_bits[2];
+  for (size_t bits = 0; bits < 2 * sums.size(); ++bits) out.of_neighbours.push_back({sums[bits % sums.size()], sums[bits / 2]});
   return out;
-}
-
-// The least that a voxel across a face adds to any share.
-double least_share_of_neighbour(const SubvoxelRule& rule) {
-  double least = 1;
-  for (const auto& bell : rule.bells)
-    for (size_t axis = 0; axis < 3; ++axis) {
-      double share = 1;
-      for (size_t other = 0; other < 3; ++other)
-        share *= bell.along[other][static_cast<size_t>(bell.radius[other]) + (other == axis && bell.radius[axis] > 0 ? 1 : 0)];
-      least = std::min(least, share);
-    }
-  return least;
 }
 
 // `loops` is a segauge.geometry.subvoxel.CellLoops.
@@ -76,15 +67,24 @@ SubvoxelRule read_rule(const nb::object& rule) {
   out.ndim = static_cast<int>(d);
   out.margin = nb::cast<double>(rule.attr("margin"));
   out.least_share = nb::cast<double>(rule.attr("least_share"));
+  if (!(out.least_share >= NormalQuantile::kLeast)) throw std::invalid_argument("least_share is too small");
   out.largest_share = nb::cast<double>(rule.attr("largest_share"));
   out.thin_from = nb::cast<double>(rule.attr("thin_from_mm"));
   out.thin_to = nb::cast<double>(rule.attr("thin_to_mm"));
   for (size_t b = 0; b < out.bells.size(); ++b) out.bells[b] = read_bell(rule.attr("bells")[b], skip);
-  out.needs_both_classes = least_share_of_neighbour(out) < 1e-6;
   read_fans(loops, skip, out.fans);
   out.near_steps = nb::cast<double>(rule.attr("near_steps"));
   out.far_steps = nb::cast<double>(rule.attr("far_steps"));
-  out.chord_steps = nb::cast<double>(rule.attr("chord_steps"));
+  out.strip_error = nb::cast<double>(rule.attr("strip_error"));
+  out.flat_steps = nb::cast<double>(rule.attr("flat_steps"));
+  out.bells_variance = nb::cast<double>(rule.attr("bells_variance"));
+  out.flat_variance = nb::cast<double>(rule.attr("flat_variance"));
+  auto by_axis = [&](const char* name, std::array<double, 3>& to) {
+    size_t axis = skip;
+    for (const nb::handle each : nb::borrow<nb::tuple>(rule.attr(name))) to[axis++] = nb::cast<double>(each);
+  };
+  by_axis("chord_reach_mm", out.chord_reach);
+  by_axis("slope_to_mm", out.slope_to);
   out.chord_error = nb::cast<double>(rule.attr("chord_error_mm"));
   out.roundness_error = nb::cast<double>(rule.attr("roundness_error"));
   for (const nb::handle axis : nb::borrow<nb::tuple>(rule.attr("cap_axes"))) out.has_caps[skip + nb::cast<size_t>(axis)] = true;
@@ -92,7 +92,8 @@ SubvoxelRule read_rule(const nb::object& rule) {
   read_steps(linear, out.lattice);
   for (size_t axis = 0; axis < 3; ++axis) out.edge[axis] = std::sqrt(dot(out.lattice.step[axis], out.lattice.step[axis]));
   Box cell;
-  for (int corner = 0; corner < 8; ++corner) cell.include(out.lattice.offset(skip == 0 ? corner >> 2 : 0, corner >> 1 & 1, corner & 1));
+  for (int corner = 0; corner < 8; ++corner)
+    cell.include(out.lattice.offset(skip == 0 ? corner >> 2 : 0, corner >> 1 & 1, corner & 1));
   for (size_t code = 0; code < out.fans.shape.size(); ++code) {
     out.lattice.same_as.push_back(static_cast<int64_t>(code));
     out.lattice.target_box.push_back(cell);

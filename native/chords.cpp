@@ -9,9 +9,9 @@ namespace {
 
 // Arms that are equal but for rounding count as equal.
 constexpr double kSlack = 1 + 1e-9;
-constexpr double kIgnorance = 1.0 / 12;  // the variance of a place between 0 and 1 of which nothing is known
-constexpr double kLeastVariance = 1e-3;  // no answer is surer than this
+constexpr double kLeastVariance = 1e-3;   // no answer is surer than this
 constexpr double kLeastRoundness = 0.05;  // so little round is a wall
+constexpr double kSquaredPi = 9.86960440108935861883;
 
 // The stretch of a line of voxels that lies in the object, in steps of the column; infinite where it is out of reach.
 struct Chord {
@@ -22,132 +22,183 @@ struct Chord {
   double squares() const { return before * before + after * after; }
 };
 
+// The chords in the last layer, in the one before, and in the third where it is known.
+struct Chords {
+  Chord near, far, third;
+
+  bool are_known() const { return near.is_known() && far.is_known(); }
+};
+
 struct Roundness {
   double value, variance;
 
   // 1, and what three chords say by how sure they are.
-  Roundness(const Chord& near, const Chord& far, const Chord& third, double error, double guessed)
-      : value(1), variance(guessed) {
-    if (!third.is_known()) return;
-    const double measured = far.power() - (near.power() + third.power()) / 2;
-    const double own = error * error * (far.squares() + (near.squares() + third.squares()) / 4);
+  Roundness(const Chords& of, double error, double guessed) : value(1), variance(guessed) {
+    if (!of.third.is_known()) return;
+    const double measured = of.far.power() - (of.near.power() + of.third.power()) / 2;
+    const double own = error * error * (of.far.squares() + (of.near.squares() + of.third.squares()) / 4);
     const double share = guessed / (guessed + own);
     value = std::max(1 + (measured - 1) * share, kLeastRoundness);
     variance = guessed * (1 - share);
   }
 };
 
-// Where a chord ends a cap beyond its last layer, in steps, and how much that counts; the chord's power.
+// Where chords end a cap beyond its last layer, in steps, and how much that counts; how long they are, and how much the cap
+// leans along them.
 struct End {
-  double place = 0, weight = 0, power = kInfinity;
+  double place = 0, weight = 0, power = kInfinity, slope = 0;
 };
 
-// `near`, `far`: the chords in the last layer and in the one before.
-End end_of_cap(const Chord& near, const Chord& far, const Roundness& round, double error) {
-  const double p = near.power(), q = far.power(), c = round.value;
-  const double slope = c + q - p, squared_root = slope * slope + 4 * c * p, root = std::sqrt(squared_root);
-  const double end = slope > 0 ? 2 * p / (slope + root) : (root - slope) / (2 * c);
-  if (end >= 2) return {0, 0, p};
-  const double by_ends = (1 + end) * (1 + end) * near.squares() + end * end * far.squares();
+End end_of_cap(const Chords& of, double error, double guessed) {
+  const Roundness round(of, error, guessed);
+  const double p = of.near.power(), q = of.far.power(), c = round.value;
+  const double growth = c + q - p, squared_root = growth * growth + 4 * c * p, root = std::sqrt(squared_root);
+  const double end = growth > 0 ? 2 * p / (growth + root) : (root - growth) / (2 * c);
+  if (end >= 2) return {0, 0, p, 0};  // it says nothing
+  const double by_ends = (1 + end) * (1 + end) * of.near.squares() + end * end * of.far.squares();
   const double by_roundness = (end + end * end) * (end + end * end);
   const double moved = (error * error * by_ends + round.variance * by_roundness) / squared_root;
   const double refuted = std::max(end - 1, 0.0);  // by the layer outside, in which there should be something
-  return {std::min(end, 1.0), (1 - refuted) / (kLeastVariance + moved), p};
+  return {std::min(end, 1.0), (1 - refuted) / (kLeastVariance + moved), p, std::abs(of.near.after - of.near.before) / root};
 }
 
 class Caps {
  public:
-  Caps(const BitVolume& mask, const std::array<CutLines, 3>& lines, const SubvoxelRule& rule)
-      : mask_(mask), lines_(lines), rule_(rule) {}
+  // Of the caps along one axis.
+  Caps(size_t axis, const BitVolume& mask, const CutsOnLines& lines, const SubvoxelRule& rule)
+      : axis_(axis), mask_(mask), rule_(rule), lines_{&lines.along[axis == 0 ? 1 : 0], &lines.along[axis == 2 ? 1 : 2]},
+        diagonals_(lines.diagonals[axis]), error_(rule.chord_error / rule.edge[axis]),
+        guessed_(rule.roundness_error * rule.roundness_error) {
+    const double step = rule.edge[axis];
+    const std::array<double, 2> edge{rule.edge[axis == 0 ? 1 : 0], rule.edge[axis == 2 ? 1 : 2]};
+    for (size_t a = 0; a < 2; ++a) {
+      flat_most_[a] = std::floor(rule.flat_steps * step * kSlack / edge[a]);
+      along_[a] = {edge[a] / step, rule.chord_reach[axis] * kSlack / edge[a]};
+    }
+    const double diagonal = std::sqrt(edge[0] * edge[0] + edge[1] * edge[1]);
+    along_[2] = {diagonal / step, rule.chord_reach[axis] * kSlack / diagonal};
+    const double width = rule.bells[1].width / step;
+    fading_ = kSquaredPi / 2 * width * width;
+  }
 
-  // Where the edge along an axis whose lower voxel is given is cut, if the bells say `cut`.
-  double moved(size_t axis, const Place& low, bool is_low_inside, double cut) const {
-    std::array<Place, 3> layer;  // the last, and the two before
+  // Where the edge whose lower voxel is given is cut, if the bells say `cut`.
+  double moved(const Place& low, bool is_low_inside, double cut) const {
+    std::array<Place, 3> layer;  // the last, and the two before; the third counts across thick slices
     for (int64_t k = 0; k < 3; ++k) {
       layer[static_cast<size_t>(k)] = low;
-      layer[static_cast<size_t>(k)][axis] += is_low_inside ? -k : 1 + k;
+      layer[static_cast<size_t>(k)][axis_] += is_low_inside ? -k : 1 + k;
     }
     if (!is_inside(mask_, layer[1])) return cut;
+    const size_t layers = rule_.is_thick[axis_] && is_inside(mask_, layer[2]) ? 3 : 2;
     Place outside = low;
-    outside[axis] += is_low_inside ? 1 : 0;
-    if (is_flat(axis, outside, layer)) return 0.5;
+    outside[axis_] += is_low_inside ? 1 : 0;
+    std::array<LayerArms, 2> arms;
+    for (size_t a = 0; a < 2; ++a)
+      for (size_t k = 0; k < layers; ++k) arms[a][k] = lines_[a]->arms(layer[k]);
+    if (is_flat(outside, arms, layers)) return 0.5;
     const double bells = is_low_inside ? cut : 1 - cut;
-    double total = bells / kIgnorance, weights = 1 / kIgnorance, shortest = kInfinity;
-    const std::array<End, 3> ends = ends_across(axis, layer);
-    for (const End& end : ends) shortest = std::min(shortest, end.power);
-    for (const End& end : ends) {
-      if (end.weight == 0) continue;
-      const double weight = end.weight * shortest / end.power;
-      total += weight * end.place;
-      weights += weight;
-    }
-    const double end = std::min(std::max(total / weights, rule_.margin), 1 - rule_.margin);
+    const double end = std::min(std::max(mean_end(bells, arms, layer, layers), rule_.margin), 1 - rule_.margin);
     return is_low_inside ? end : 1 - end;
   }
 
  private:
-  // Whether, as far as chords reach, there is nothing in the layer outside, and the same in all layers inside.
-  bool is_flat(size_t axis, const Place& outside, const std::array<Place, 3>& layer) const {
-    const size_t layers = is_inside(mask_, layer[2]) ? 3 : 2;
-    for (size_t across = 0; across < 3; ++across) {
-      if (across == axis) continue;
-      const double most = std::floor(rule_.chord_steps * rule_.edge[axis] * kSlack / rule_.edge[across]);
-      const auto beside = whole_steps(across, outside, most);
-      if (beside[0] < most || beside[1] < most) return false;
-      const auto last = whole_steps(across, layer[0], most);
+  using LayerArms = std::array<Arms, 3>;  // by layer, in steps of a line
+  // How long a step of a line across is, in steps of the column, and how many of them chords may reach.
+  struct Along {
+    double step, reach;
+  };
+
+  // Whether, as far as flat tops reach, there is nothing in the layer outside, and the same in all layers inside.
+  bool is_flat(const Place& outside, const std::array<LayerArms, 2>& arms, size_t layers) const {
+    for (size_t a = 0; a < 2; ++a) {
+      auto whole = [&](double arm) { return std::min(std::floor(arm), flat_most_[a]); };
+      const Arms& last = arms[a][0];
       for (size_t k = 1; k < layers; ++k)
-        if (whole_steps(across, layer[k], most) != last) return false;
+        if (whole(arms[a][k].before) != whole(last.before) || whole(arms[a][k].after) != whole(last.after)) return false;
+    }
+    for (size_t a = 0; a < 2; ++a) {
+      const Arms beside = lines_[a]->arms(outside);
+      if (std::floor(beside.before) < flat_most_[a] || std::floor(beside.after) < flat_most_[a]) return false;
     }
     return true;
   }
 
-  // How many voxels of its own class lie before and after one on its line, `most` at most.
-  std::array<double, 2> whole_steps(size_t across, const Place& at, double most) const {
-    const auto [before, after] = lines_[across].arms(at);
-    return {std::min(std::floor(before), most), std::min(std::floor(after), most)};
-  }
-
-  // What the chords of the last layers say, by their axis.
-  std::array<End, 3> ends_across(size_t axis, const std::array<Place, 3>& layer) const {
-    const bool has_third = is_inside(mask_, layer[2]);
-    const double error = rule_.chord_error / rule_.edge[axis], guessed = rule_.roundness_error * rule_.roundness_error;
-    std::array<End, 3> ends;
-    for (size_t across = 0; across < 3; ++across) {
-      if (across == axis) continue;
-      const Chord near = chord(axis, across, layer[0]), far = chord(axis, across, layer[1]);
-      if (!near.is_known() || !far.is_known()) continue;
-      const Chord third = has_third ? chord(axis, across, layer[2]) : Chord();
-      ends[across] = end_of_cap(near, far, Roundness(near, far, third, error, guessed), error);
+  // What bells and chords say together.
+  double mean_end(double bells, const std::array<LayerArms, 2>& arms, const std::array<Place, 3>& layer, size_t layers) const {
+    const End first = end_of(along_[0], arms[0], layers), second = end_of(along_[1], arms[1], layers);
+    if (!diagonals_) return weighed<2>(bells, {lowered(first, second.power), lowered(second, first.power)});
+    std::array<LayerArms, 2> across;
+    for (size_t k = 0; k < layers; ++k) {
+      across[0][k] = diagonals_->rising.arms(layer[k]);
+      across[1][k] = diagonals_->falling.arms(layer[k]);
     }
-    return ends;
+    return weighed<4>(bells, {first, second, end_of(along_[2], across[0], layers), end_of(along_[2], across[1], layers)});
   }
 
-  // The one across a column along an axis.
-  Chord chord(size_t axis, size_t across, const Place& at) const {
-    const double step = rule_.edge[axis], reach = rule_.chord_steps * step * kSlack;
-    const auto [before, after] = lines_[across].arms(at);
-    if (!(before * rule_.edge[across] <= reach && after * rule_.edge[across] <= reach)) return {};
-    return {before * rule_.edge[across] / step, after * rule_.edge[across] / step};
+  // All by how sure they are, chords also the less the longer they are.
+  template <size_t kEnds>
+  double weighed(double bells, const std::array<End, kEnds>& ends) const {
+    double shortest = kInfinity, squared_slope = 0;
+    for (size_t i = 0; i < kEnds; i += 2) {  // two that run across each other
+      shortest = std::min({shortest, ends[i].power, ends[i + 1].power});
+      squared_slope = std::max(squared_slope, ends[i].slope * ends[i].slope + ends[i + 1].slope * ends[i + 1].slope);
+    }
+    if (shortest == kInfinity) return bells;
+    // how far bells may be off, squared: they see nothing of a flat top, and all of a slope
+    const double seen = 1 - std::exp(-fading_ * squared_slope), unseen = 1 - seen * seen;
+    const double variance = rule_.bells_variance + rule_.flat_variance * unseen * unseen;
+    double total = bells / variance, weights = 1 / variance;
+    for (const End& end : ends) {
+      const double weight = end.weight * (shortest / end.power);  // none if it is out of reach
+      total += weight * end.place;
+      weights += weight;
+    }
+    return total / weights;
   }
 
+  End end_of(const Along& along, const LayerArms& arms, size_t layers) const {
+    auto chord = [&](const Arms& of) -> Chord {
+      if (!(of.before <= along.reach && of.after <= along.reach)) return {};
+      return {of.before * along.step, of.after * along.step};
+    };
+    const Chords of{chord(arms[0]), chord(arms[1]), layers == 3 ? chord(arms[2]) : Chord()};
+    return of.are_known() ? end_of_cap(of, error_, guessed_) : End();
+  }
+
+  // Bells see the last layer of a strip as half a step thick, whatever it is; so the outlines that chords end at are off.
+  End lowered(End end, double power_of_other) const {
+    if (power_of_other == kInfinity) return end;
+    const double strip = std::max(0.0, 1 - 2 * end.power / power_of_other);
+    end.place -= rule_.strip_error * strip * 4 * end.place * (1 - end.place);
+    return end;
+  }
+
+  size_t axis_;
   const BitVolume& mask_;
-  const std::array<CutLines, 3>& lines_;
   const SubvoxelRule& rule_;
+  std::array<const CutLines*, 2> lines_;  // across the axis
+  const std::optional<CutsOnLines::Diagonals>& diagonals_;
+  double error_, guessed_;  // of the ends of chords, in steps; of the roundness, squared
+  std::array<double, 2> flat_most_;
+  std::array<Along, 3> along_;  // the two axes across, and the diagonals
+  double fading_;
 };
 
 }  // namespace
 
-void move_to_chords(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const std::array<CutLines, 3>& lines,
+void move_to_chords(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const CutsOnLines& lines,
                     const SubvoxelRule& rule, int threads) {
   constexpr size_t kCellsPerChunk = 4096;
-  const Caps caps(mask, lines, rule);
+  std::array<std::optional<Caps>, 3> caps;
+  for (size_t axis = 0; axis < 3; ++axis)
+    if (rule.has_caps[axis]) caps[axis].emplace(axis, mask, lines, rule);
   const size_t chunks = (set.cells.size() + kCellsPerChunk - 1) / kCellsPerChunk;
   parallel_for(static_cast<int64_t>(chunks), threads, [&](int64_t chunk) {
     const size_t first = static_cast<size_t>(chunk) * kCellsPerChunk;
     for (size_t i = first; i < std::min(set.cells.size(), first + kCellsPerChunk); ++i)
       for (size_t axis = 0; axis < 3; ++axis)
-        if (rule.has_caps[axis] && cuts.has(i, axis))
-          cuts.cut[i][axis] = caps.moved(axis, place_of(set.cells[i]), cuts.is_low_inside(i), cuts.cut[i][axis]);
+        if (caps[axis] && cuts.has(i, axis) && !cuts.is_settled(i, axis))
+          cuts.cut[i][axis] = caps[axis]->moved(place_of(set.cells[i]), cuts.is_low_inside(i), cuts.cut[i][axis]);
   });
 }
 

@@ -5,8 +5,8 @@
 
 namespace segauge {
 
-// Moves the cuts of caps. `lines`: along each axis, as the bells say.
-void move_to_chords(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const std::array<CutLines, 3>& lines,
+// Moves the cuts of caps that are not settled. `lines`: as the bells say.
+void move_to_chords(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const CutsOnLines& lines,
                     const SubvoxelRule& rule, int threads);
 
 }  // namespace segauge

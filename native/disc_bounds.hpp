@@ -37,7 +37,7 @@ class DiscBounds {
   }
 
   // Works out the least squared distances of candidates, infinity where none can lower any of those found so far.
-  void weigh(Candidate* first, Candidate* last) const { weigh_(points_, first, last); }
+  void weigh(Candidate* first, Candidate* last) const { lanes_.weigh_by_discs(points_, first, last); }
 
  private:
   static constexpr size_t kSize = SampleGroup::kSize;
@@ -52,7 +52,7 @@ class DiscBounds {
   size_t groups_ = 0;
   RoughPoints points_;
   double slack_ = 0;
-  WeighByDiscs weigh_ = weigh_by_discs_here();
+  const LaneFunctions& lanes_ = LaneFunctions::here();
 };
 
 }  // namespace segauge

@@ -37,6 +37,17 @@ struct Disc {
     half_thickness = static_cast<float>((high - low) / 2 + slack);
   }
 
+  // The one around a point of which it is known how far everything lies aside and along a direction.
+  Disc(const Vec3& centre, Vec3 along, double aside, double above, double slack) {
+    const double length = std::sqrt(dot(along, along)), per_length = length > 0 ? 1 / length : 0;
+    for (size_t i = 0; i < 3; ++i) {
+      middle[i] = static_cast<float>(centre[i]);
+      normal[i] = static_cast<float>(along[i] * per_length);
+    }
+    radius = static_cast<float>(aside + slack);
+    half_thickness = static_cast<float>(above + slack);
+  }
+
   // The one around others, moved by `place[k]` each.
   Disc(const Disc* others, const Vec3* place, size_t count, double slack) {
     Vec3 along{0, 0, 0}, centre{0, 0, 0};

@@ -1,36 +1,38 @@
 #include "edge_cuts.hpp"
 
-#include "brick_cuts.hpp"
+#include "block_cuts.hpp"
 #include "parallel.hpp"
 
 namespace segauge {
+namespace {
+
+// The blocks that hold a brick, in blocks.
+std::vector<std::array<int64_t, 3>> blocks_of(const CellSet& set) {
+  constexpr int64_t kBricks = BlockCuts::kBricks;
+  const int64_t ny = (set.ny + kBricks - 1) / kBricks, nx = (set.nx + kBricks - 1) / kBricks;
+  std::vector<char> is_listed(static_cast<size_t>((set.nz + kBricks - 1) / kBricks * ny * nx), 0);
+  std::vector<std::array<int64_t, 3>> blocks;
+  for (const CellSet::Brick& brick : set.bricks) {
+    const std::array<int64_t, 3> at{brick.z / kBricks, brick.y / kBricks, brick.x / kBricks};
+    char& listed = is_listed[static_cast<size_t>((at[0] * ny + at[1]) * nx + at[2])];
+    if (!listed) blocks.push_back(at);
+    listed = 1;
+  }
+  return blocks;
+}
+
+}  // namespace
 
 EdgeCuts find_cuts(const BitVolume& mask, const CellSet& set, std::vector<uint8_t> codes, const SubvoxelRule& rule,
                    int threads) {
-  constexpr int64_t kEdge = CellSet::kBrickEdge, kBricksPerChunk = 8;
-  EdgeCuts cuts{rule.ndim, std::move(codes), {}};
+  EdgeCuts cuts{rule.ndim, std::move(codes), {}, {}};
   cuts.cut.resize(set.cells.size());
-  const auto bricks = static_cast<int64_t>(set.bricks.size());
-  const int64_t chunks = (bricks + kBricksPerChunk - 1) / kBricksPerChunk;
-  std::vector<BrickCuts> bells_of_workers(static_cast<size_t>(worker_count(chunks, threads)), BrickCuts(mask, rule));
-  parallel_for(chunks, threads, [&](int64_t chunk, int worker) {
-    BrickCuts& bells = bells_of_workers[static_cast<size_t>(worker)];
-    for (int64_t b = chunk * kBricksPerChunk; b < std::min(bricks, (chunk + 1) * kBricksPerChunk); ++b) {
-      const CellSet::Brick& brick = set.bricks[static_cast<size_t>(b)];
-      auto for_edges = [&](auto&& visit) {
-        for (auto i = static_cast<size_t>(brick.begin); i < static_cast<size_t>(set.end_of(static_cast<size_t>(b))); ++i)
-          for (size_t axis = 0; axis < 3; ++axis)
-            if (cuts.has(i, axis)) {
-              const Cell& cell = set.cells[i];
-              visit(i, axis, BrickCuts::Place{cell.z - brick.z * kEdge, cell.y - brick.y * kEdge, cell.x - brick.x * kEdge});
-            }
-      };
-      using Place = const BrickCuts::Place&;
-      bells.enter(brick);
-      for_edges([&](size_t, size_t axis, Place low) { bells.need(axis, low); });
-      bells.prepare();
-      for_edges([&](size_t i, size_t axis, Place low) { cuts.cut[i][axis] = bells.cut(axis, low); });
-    }
+  cuts.settled.assign(set.cells.size(), 0);
+  const std::vector<std::array<int64_t, 3>> blocks = blocks_of(set);
+  const auto count = static_cast<int64_t>(blocks.size());
+  std::vector<BlockCuts> bells_of_workers(static_cast<size_t>(worker_count(count, threads)), BlockCuts(mask, rule));
+  parallel_for(count, threads, [&](int64_t block, int worker) {
+    bells_of_workers[static_cast<size_t>(worker)].write(set, blocks[static_cast<size_t>(block)], cuts);
   });
   return cuts;
 }

@@ -1,53 +1,108 @@
-// The distances of lanes.hpp to fans; included after lanes_of_width.hpp.
-#include "subvoxel_fans.hpp"
-
+// The functions of lanes.hpp for fans and discs; included after lanes_of_width.hpp.
 namespace segauge {
 namespace {
 
-// The least of `best` and the squared distances to a fan whose apex is at the origin. Spokes and rims count in any
-// case, the plane of a triangle where the foot point lies inside.
-inline Lanes squared_to_fan(const LanePoints& d, const FanTable::Fan& fan, const Spoke* spoke, Lanes best) {
-  const Lanes first_along = dot(d, spoke->side);
-  Lanes along = first_along;
-  for (size_t k = 0; k < fan.spokes; ++k) {
-    const Spoke& here = spoke[k];
-    best = lowest(best, squared_along(d, here.side, clamped(along * here.per_squared)));
-    const bool is_last = k + 1 == fan.spokes;
-    if (is_last && !fan.is_closed) break;
-    const Spoke& next = spoke[is_last ? 0 : k + 1];
-    const Lanes along_next = is_last ? first_along : dot(d, next.side);
-    const Lanes s = along * next.squared - along_next * here.along_next;
-    const Lanes r = along_next * here.squared - along * here.along_next;
-    const Lanes rest = (here.squared * next.squared - here.along_next * here.along_next) - (s + r);
-    const Lanes rim = clamped((along_next - along + (here.squared - here.along_next)) * here.per_rim), left = 1 - rim;
-    const Lanes edge = square({d.x - left * here.side[0] - rim * next.side[0], d.y - left * here.side[1] - rim * next.side[1],
-                               d.z - left * here.side[2] - rim * next.side[2]});
-    const Lanes height = dot(d, here.normal), plane = height * height;
-    best = lowest(best, (lowest(lowest(s, r), rest) >= 0) ? plane : edge);
-    along = along_next;
-  }
-  return best;
+// The x, y and z of a fan's spokes, or of those that follow them.
+inline LanePoints load_spokes(const double* x, size_t row) { return {load(x), load(x + row), load(x + 2 * row)}; }
+inline Lanes dot(const LanePoints& a, const LanePoints& b) { return a.x * b.x + a.y * b.y + a.z * b.z; }
+inline LanePoints cross(const LanePoints& a, const LanePoints& b) {
+  return {a.y * b.z - a.z * b.y, a.z * b.x - a.x * b.z, a.x * b.y - a.y * b.x};
 }
 
-void squared_to_fans(const SampleGroup* groups, size_t count, uint32_t which, const Vec3& shift,
-                     const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, double* squared) {
-  for (size_t i = 0; i < count; ++i) {
-    if ((which >> i & 1) == 0) {
-      for (size_t k = 0; k < SampleGroup::kSize; ++k) *squared++ = __builtin_inf();
-      continue;
-    }
-    for (size_t k = 0; k < SampleGroup::kSize; k += SEGAUGE_LANES, squared += SEGAUGE_LANES) {
-      const LanePoints p{load(groups[i].x + k) + shift[0], load(groups[i].y + k) + shift[1], load(groups[i].z + k) + shift[2]};
-      Lanes best = p.x * 0 + __builtin_inf();
-      const Spoke* own = spoke;
-      for (size_t f = 0; f < shape.fans; ++f) {
-        const LanePoints d{p.x - apex[f][0], p.y - apex[f][1], p.z - apex[f][2]};
-        best = squared_to_fan(d, shape.fan[f], own, best);
-        own += shape.fan[f].spokes;
-      }
-      __builtin_memcpy(squared, &best, sizeof best);
-    }
+// From a point, given from the middle of a fan, to the triangles between spokes u and those that follow them, v: the foot
+// point on the plane of a triangle where it lies inside, else the nearer of the spoke and the edge between the two ends.
+// Triangles whose spokes are parallel but for rounding, as those of a segment, have no plane.
+inline Lanes squared_to_triangles(const LanePoints& d, const LanePoints& u, const LanePoints& v) {
+  const Lanes du = dot(d, u), dv = dot(d, v), uu = dot(u, u), uv = dot(u, v), vv = dot(v, v);
+  const Lanes along = clamped(du / uu);
+  const Lanes spoke = square({d.x - along * u.x, d.y - along * u.y, d.z - along * u.z});
+  const Lanes end = clamped((dv - du + (uu - uv)) / (uu - 2 * uv + vv)), begin = 1 - end;
+  const Lanes rim =
+      square({d.x - begin * u.x - end * v.x, d.y - begin * u.y - end * v.y, d.z - begin * u.z - end * v.z});
+  const LanePoints normal = cross(u, v);
+  const Lanes squared_normal = square(normal), height = dot(d, normal);
+  const Lanes s = du * vv - dv * uv, r = dv * uu - du * uv, rest = (uu * vv - uv * uv) - (s + r);
+  const Lanes plane = squared_normal > uu * vv * 1e-20 ? height * height / squared_normal : rim;
+  return lowest(spoke, (lowest(lowest(s, r), rest) >= 0) ? plane : rim);
+}
+
+double squared_to_fans(const Vec3& point, const FanTable::Shape& shape, const double* numbers) {
+  const Lanes none{};
+  Lanes best = none + __builtin_inf();
+  for (size_t f = 0; f < shape.fans; ++f) {
+    const LanePoints d{none + (point[0] - numbers[0]), none + (point[1] - numbers[1]), none + (point[2] - numbers[2])};
+    const size_t corners = shape.corners[f], row = FanNumbers::row_of(corners);
+    const double* spokes = numbers + FanNumbers::kSpokes;
+    for (size_t k = 0; k < corners; k += SEGAUGE_LANES)
+      best = lowest(best, squared_to_triangles(d, load_spokes(spokes + k, row), load_spokes(spokes + k + 1, row)));
+    numbers += FanNumbers::room_for(corners);
   }
+  double least = best[0];
+  for (size_t k = 1; k < SEGAUGE_LANES; ++k) least = best[k] < least ? best[k] : least;
+  return least;
+}
+
+inline Lanes root(Lanes a) {
+  for (size_t k = 0; k < SEGAUGE_LANES; ++k) a[k] = __builtin_sqrt(a[k]);
+  return a;
+}
+
+// Whatever is added up is added up one after the other: the same bits for any width.
+FanMeasures write_fan(const FanCorners& corners, size_t count, double* numbers) {
+  const size_t row = FanNumbers::row_of(count);
+  Vec3 middle{0, 0, 0};
+  for (size_t k = 0; k < count; ++k) {
+    middle[0] += corners.x[k];
+    middle[1] += corners.y[k];
+    middle[2] += corners.z[k];
+  }
+  const double part = 1 / static_cast<double>(count);
+  for (size_t i = 0; i < 3; ++i) numbers[i] = middle[i] *= part;
+  const Lanes none{}, x = none + middle[0], y = none + middle[1], z = none + middle[2];
+  auto spokes = [&](size_t k) { return LanePoints{load(corners.x + k) - x, load(corners.y + k) - y, load(corners.z + k) - z}; };
+  constexpr size_t kMost = FanTable::kMostCorners + FanNumbers::kTogether;
+  double twice_area[kMost], nx[kMost], ny[kMost], nz[kMost];
+  double* to = numbers + FanNumbers::kSpokes;
+  for (size_t k = 0; k + 1 < row; k += SEGAUGE_LANES) {
+    const LanePoints u = spokes(k), normal = cross(u, spokes(k + 1));
+    __builtin_memcpy(to + k, &u.x, sizeof u.x);
+    __builtin_memcpy(to + row + k, &u.y, sizeof u.x);
+    __builtin_memcpy(to + 2 * row + k, &u.z, sizeof u.x);
+    const Lanes length = root(square(normal));
+    __builtin_memcpy(twice_area + k, &length, sizeof length);
+    __builtin_memcpy(nx + k, &normal.x, sizeof length);
+    __builtin_memcpy(ny + k, &normal.y, sizeof length);
+    __builtin_memcpy(nz + k, &normal.z, sizeof length);
+  }
+  // what follows the last register
+  to[row - 1] = corners.x[row - 1] - middle[0];
+  to[2 * row - 1] = corners.y[row - 1] - middle[1];
+  to[3 * row - 1] = corners.z[row - 1] - middle[2];
+  FanMeasures out{0, {0, 0, 0}, 0, 0};
+  for (size_t k = 0; k < count; ++k) {
+    out.area += twice_area[k];
+    out.normal[0] += nx[k];
+    out.normal[1] += ny[k];
+    out.normal[2] += nz[k];
+  }
+  out.area /= 2;
+  const double squared = out.normal[0] * out.normal[0] + out.normal[1] * out.normal[1] + out.normal[2] * out.normal[2];
+  const double per_squared = squared > 0 ? 1 / squared : 0;
+  Lanes aside{}, along{};  // squared
+  for (size_t k = 0; k < count; k += SEGAUGE_LANES) {
+    const LanePoints u = spokes(k);
+    const Lanes height = dot(u, out.normal), squared_height = height * height * per_squared;
+    along = highest(along, squared_height);
+    aside = highest(aside, square(u) - squared_height);
+  }
+  for (size_t k = 0; k < SEGAUGE_LANES; ++k) {
+    out.radius = aside[k] > out.radius ? aside[k] : out.radius;
+    out.half_thickness = along[k] > out.half_thickness ? along[k] : out.half_thickness;
+  }
+  out.radius = __builtin_sqrt(out.radius);
+  out.half_thickness = __builtin_sqrt(out.half_thickness);
+  if (count == 2) return {2 * out.radius, {0, 0, 0}, out.radius, 0};
+  return out;
 }
 
 typedef float Rough __attribute__((vector_size(8 * SEGAUGE_LANES)));
@@ -58,18 +113,29 @@ inline Rough load_rough(const float* from) {
   __builtin_memcpy(&lanes, from, sizeof lanes);
   return lanes;
 }
+#if defined(__AVX__) && SEGAUGE_LANES == 4
+inline Rough positive(Rough a) { return (Rough)_mm256_max_ps((__m256)a, _mm256_setzero_ps()); }
+#elif defined(__SSE2__) && SEGAUGE_LANES == 2
+inline Rough positive(Rough a) { return (Rough)_mm_max_ps((__m128)a, _mm_setzero_ps()); }
+#else
 inline Rough positive(Rough a) { return a > Rough{} ? a : Rough{}; }
+#endif
 inline Rough root(Rough a) {
   for (size_t k = 0; k < kRoughs; ++k) a[k] = __builtin_sqrtf(a[k]);
   return a;
 }
 
-// A bound on the squared distance of a point from a disc: how far above it, and how far aside. What is left of the
-// squared distance from the middle without the height is a small difference of large numbers, so it is lessened by more
-// than rounding can add to it.
-inline Rough squared_to_disc(Rough x, Rough y, Rough z, const Disc& disc) {
-  const Rough height = x * disc.normal[0] + y * disc.normal[1] + z * disc.normal[2], squared_height = height * height;
-  const Rough squared_aside = (x * x + y * y + z * z) * (1 - 4e-6f) - squared_height;
+// Discs side by side: middle, radius, normal, half thickness.
+struct RoughDiscs {
+  Rough x, y, z, radius, nx, ny, nz, half_thickness;
+};
+
+// A bound on the squared distances of points from discs, the middles of which are given from them: how far above it, and how
+// far aside. What is left of the squared distance from the middle without the height is a small difference of large numbers,
+// so it is lessened by more than rounding can add to it.
+inline Rough squared_to_discs(Rough x, Rough y, Rough z, Rough squared, const RoughDiscs& disc) {
+  const Rough height = x * disc.nx + y * disc.ny + z * disc.nz;
+  const Rough squared_aside = squared * (1 - 4e-6f) - height * height;
   const Rough above = positive((height > -height ? height : -height) - disc.half_thickness);
   const Rough aside = positive(root(positive(squared_aside)) - disc.radius);
   return above * above + aside * aside;
@@ -79,13 +145,18 @@ void weigh_by_discs(const RoughPoints& points, Candidate* first, Candidate* last
   const Rough none = Rough{} + __builtin_inff();
   for (; first != last; ++first) {
     const Disc& disc = *first->disc;
-    const auto x = static_cast<float>(first->shift[0] - disc.middle[0]), y = static_cast<float>(first->shift[1] - disc.middle[1]),
-               z = static_cast<float>(first->shift[2] - disc.middle[2]);
+    const Rough zero{};
+    const RoughDiscs all{zero, zero, zero, zero + disc.radius, zero + disc.normal[0], zero + disc.normal[1],
+                         zero + disc.normal[2], zero + disc.half_thickness};
+    const auto shift_x = static_cast<float>(first->shift[0] - disc.middle[0]);
+    const auto shift_y = static_cast<float>(first->shift[1] - disc.middle[1]);
+    const auto shift_z = static_cast<float>(first->shift[2] - disc.middle[2]);
     float least = __builtin_inff();
     first->groups = 0;
     for (size_t i = 0; i < points.count; i += kRoughs) {
-      const Rough bound =
-          squared_to_disc(load_rough(points.x + i) + x, load_rough(points.y + i) + y, load_rough(points.z + i) + z, disc);
+      const Rough x = load_rough(points.x + i) + shift_x, y = load_rough(points.y + i) + shift_y,
+                  z = load_rough(points.z + i) + shift_z;
+      const Rough bound = squared_to_discs(x, y, z, x * x + y * y + z * z, all);
       const Rough possible = bound <= load_rough(points.allowed + i) ? bound : none;
       for (size_t k = 0; k < kRoughs; k += SampleGroup::kSize) {
         const float one = possible[k] < possible[k + 1] ? possible[k] : possible[k + 1];
@@ -98,6 +169,99 @@ void weigh_by_discs(const RoughPoints& points, Candidate* first, Candidate* last
     first->least = static_cast<double>(least);
   }
 }
+
+typedef float Quarter __attribute__((vector_size(16)));  // of a disc half: middle and radius, or normal and thickness
+
+inline Quarter load_quarter(const float* from) {
+  Quarter lanes;
+  __builtin_memcpy(&lanes, from, sizeof lanes);
+  return lanes;
+}
+
+// Takes four rows of registers, each of which holds quarters of several discs, to four columns.
+#if defined(__SSE2__) && SEGAUGE_LANES == 4
+inline Rough side_by_side(Quarter a, Quarter b) {
+  return (Rough)_mm256_insertf128_ps(_mm256_castps128_ps256((__m128)a), (__m128)b, 1);
+}
+inline void transpose(Rough& a, Rough& b, Rough& c, Rough& d) {
+  const __m256 ab = _mm256_unpacklo_ps((__m256)a, (__m256)b), cd = _mm256_unpacklo_ps((__m256)c, (__m256)d);
+  const __m256 AB = _mm256_unpackhi_ps((__m256)a, (__m256)b), CD = _mm256_unpackhi_ps((__m256)c, (__m256)d);
+  a = (Rough)_mm256_shuffle_ps(ab, cd, 0x44);
+  b = (Rough)_mm256_shuffle_ps(ab, cd, 0xEE);
+  c = (Rough)_mm256_shuffle_ps(AB, CD, 0x44);
+  d = (Rough)_mm256_shuffle_ps(AB, CD, 0xEE);
+}
+inline uint32_t signs_of(decltype(Rough{} < Rough{}) is_true) {
+  return static_cast<uint32_t>(_mm256_movemask_ps((__m256)is_true));
+}
+#else
+inline void transpose(Rough& a, Rough& b, Rough& c, Rough& d) {
+  const Rough w = a, x = b, y = c, z = d;
+  a = Rough{w[0], x[0], y[0], z[0]};
+  b = Rough{w[1], x[1], y[1], z[1]};
+  c = Rough{w[2], x[2], y[2], z[2]};
+  d = Rough{w[3], x[3], y[3], z[3]};
+}
+inline uint32_t signs_of(decltype(Rough{} < Rough{}) is_true) {
+  uint32_t bits = 0;
+  for (size_t k = 0; k < kRoughs; ++k) bits |= static_cast<uint32_t>(is_true[k] & 1) << k;
+  return bits;
+}
+#endif
+
+// The discs of a list of cells from the i-th on, as many as fill a register, their middles in mm from the cell of the point.
+inline RoughDiscs load_discs(const Fans::OfCell* cells, const RoughOffset* offsets, const CellList& list, size_t i) {
+  static_assert(sizeof(Disc) == 8 * sizeof(float));
+  Rough low[4], high[4];
+  for (size_t k = 0; k < 4; ++k) {
+    auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&cells[list.index[at]].disc); };
+    auto middle = [&](size_t at) { return load_quarter(disc(at)) + load_quarter(offsets[list.place[at]].data()); };
+    auto normal = [&](size_t at) { return load_quarter(disc(at) + 4); };
+#if SEGAUGE_LANES == 4
+    low[k] = side_by_side(middle(i + k), middle(i + k + 4));
+    high[k] = side_by_side(normal(i + k), normal(i + k + 4));
+#else
+    low[k] = middle(i + k);
+    high[k] = normal(i + k);
+#endif
+  }
+  transpose(low[0], low[1], low[2], low[3]);
+  transpose(high[0], high[1], high[2], high[3]);
+  return {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+}
+
+ChosenCells choose_cells(const Vec3& point, double allowed, float slack, const Fans::OfCell* cells, const RoughOffset* offsets,
+                         CellList& list) {
+  constexpr size_t kMostRegisters = CellList::kMost / kRoughs;
+  const Rough none{};
+  const Rough px = none + static_cast<float>(point[0]), py = none + static_cast<float>(point[1]),
+              pz = none + static_cast<float>(point[2]);
+  Rough nearest = none + static_cast<float>(allowed), middle[kMostRegisters], least[kMostRegisters];
+  const size_t registers = (list.count + kRoughs - 1) / kRoughs;
+  for (size_t r = 0; r < registers; ++r) {
+    const RoughDiscs discs = load_discs(cells, offsets, list, r * kRoughs);
+    const Rough x = px - discs.x, y = py - discs.y, z = pz - discs.z;
+    middle[r] = x * x + y * y + z * z;
+    nearest = middle[r] < nearest ? middle[r] : nearest;
+    const Rough of_disc = squared_to_discs(x, y, z, middle[r], discs), of_cell = load_rough(list.least.data() + r * kRoughs);
+    least[r] = of_disc > of_cell ? of_disc : of_cell;
+    __builtin_memcpy(list.least.data() + r * kRoughs, &least[r], sizeof least[r]);
+  }
+  float reach = nearest[0];
+  for (size_t k = 1; k < kRoughs; ++k) reach = nearest[k] < reach ? nearest[k] : reach;
+  const Rough found = none + reach, limit = none + (reach * (1 + 1e-5f) + slack);
+  ChosenCells chosen{0, 0};
+  for (size_t r = 0; r < registers; ++r) {
+    chosen.may |= signs_of(least[r] <= limit) << (r * kRoughs);
+    chosen.nearest |= signs_of(middle[r] <= found) << (r * kRoughs);
+  }
+  const uint32_t listed = list.count < CellList::kMost ? (1u << list.count) - 1 : ~uint32_t{0};
+  chosen.may &= listed;
+  chosen.nearest &= listed & (0u - chosen.nearest);
+  return chosen;
+}
+
+constexpr LaneFunctions kLanesOfWidth{squared_distances, squared_to_fans, write_fan, weigh_by_discs, choose_cells, sum_rows};
 
 }  // namespace
 }  // namespace segauge

@@ -202,7 +202,7 @@ class KnownDistances {
     const Target* last = patterns_.target.data() + patterns_.target_start[to + 1];
     const auto begin = patterns_.group_start[from], end = patterns_.group_start[from + 1];
     const auto count = static_cast<size_t>(end - begin);
-    squared_distances_(patterns_.group.data() + begin, count, mm_of(offset), first, last, passing_[0].squared);
+    lanes_.squared_distances(patterns_.group.data() + begin, count, mm_of(offset), first, last, passing_[0].squared);
     for (size_t i = count; i < groups_read(count); ++i) passing_[i] = passing_[count - 1];
     if (memory_.groups.size() < kMostKept) keep(groups_read(count), entry);
     return passing_;
@@ -224,7 +224,7 @@ class KnownDistances {
   const Patterns& patterns_;
   const LatticeViews& views_;
   size_t codes_;
-  SquaredDistances squared_distances_ = squared_distances_here();
+  const LaneFunctions& lanes_ = LaneFunctions::here();
   double range_mm_ = kInfinity, per_quantum_;
   Memory memory_;
   Group passing_[kMostGroups];  // of the combination that was worked out last

@@ -5,13 +5,6 @@
 
 namespace segauge {
 
-// For each of the samples in `count` groups, moved by `shift`: the least squared distance to the pieces [first, last).
-using SquaredDistances = void (*)(const SampleGroup* groups, size_t count, const Vec3& shift, const Target* first,
-                                  const Target* last, double* squared);
-// The same to the fans of a cell, for those groups whose bit is set in `which`; infinity for the others.
-using SquaredToFans = void (*)(const SampleGroup* groups, size_t count, uint32_t which, const Vec3& shift,
-                               const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, double* squared);
-
 // A cell that may hold the nearest piece of a surface.
 struct Candidate {
   double least;                  // no piece of it comes below this squared distance; infinity if it need not be looked at
@@ -29,21 +22,46 @@ struct RoughPoints {
   float x[kMost], y[kMost], z[kMost];
   float allowed[kMost];  // squared distances, with enough added to outweigh all rounding
 };
-// Works out the least squared distance of candidates with their discs.
-using WeighByDiscs = void (*)(const RoughPoints& points, Candidate* first, Candidate* last);
-
-// Adds up rows of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of `which`.
-struct RowSum {
-  static constexpr size_t kWidth = 12;
-  using Function = void (*)(const double* first, size_t stride, const double* weight, uint32_t which, double base,
-                            double* sum);
-  static Function here();
+// Cells in which one point looks for its nearest piece.
+struct CellList {
+  static constexpr size_t kMost = 32, kBeyond = 8;  // what is beyond the last one, up to whole registers, is looked at, too
+  size_t count = 0;
+  std::array<uint32_t, kMost + kBeyond> index, place;  // of the cell; where it lies, by number
+  // no piece of the cell comes below this squared distance: by how near the cell itself is, and by what is found of its disc
+  std::array<float, kMost + kBeyond> least;
 };
+// Of a list, one bit each: cells that may hold the nearest piece; and which of all has the nearest middle, or none.
+struct ChosenCells {
+  uint32_t may, nearest;
+};
+// Where cells may lie, in mm from that of the point; four numbers, the last one 0.
+using RoughOffset = std::array<float, 4>;
 
-// Those for the widest registers that this processor has (SEGAUGE_NO_AVX2 in the environment: as if it had none of
-// the newer ones). All give the same bits.
-SquaredDistances squared_distances_here();
-SquaredToFans squared_to_fans_here();
-WeighByDiscs weigh_by_discs_here();
+// For registers of one width. All give the same bits.
+struct LaneFunctions {
+  // For each of the samples in `count` groups, moved by `shift`: the least squared distance to the pieces [first, last).
+  void (*squared_distances)(const SampleGroup* groups, size_t count, const Vec3& shift, const Target* first,
+                            const Target* last, double* squared);
+  // The squared distance of a point, in mm from the origin of a cell, from its fans.
+  double (*squared_to_fans)(const Vec3& point, const FanTable::Shape& shape, const double* numbers);
+  // Writes the numbers of a fan and measures it; a segment (of two corners) has a length, and no direction.
+  FanMeasures (*write_fan)(const FanCorners& corners, size_t count, double* numbers);
+  // Works out the least squared distance of candidates with their discs.
+  void (*weigh_by_discs)(const RoughPoints& points, Candidate* first, Candidate* last);
+  // Which cells may hold the nearest piece of a point: those whose discs come as near as the nearest of the middles does, and
+  // as `allowed`, squared. `slack`: what outweighs rounding, in squared mm.
+  ChosenCells (*choose_cells)(const Vec3& point, double allowed, float slack, const Fans::OfCell* cells,
+                              const RoughOffset* offsets, CellList& list);
+  // Adds up rows of some groups of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of
+  // `which`.
+  void (*sum_rows)(const double* first, size_t stride, const double* weight, uint32_t which, double base, size_t groups,
+                   double* sum);
+
+  static constexpr size_t kSumGroup = 4, kMostSumGroups = 5;
+
+  // Those for the widest registers that this processor has (SEGAUGE_NO_AVX2 in the environment: as if it had none of the
+  // newer ones).
+  static const LaneFunctions& here();
+};
 
 }  // namespace segauge

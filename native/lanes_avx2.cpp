@@ -4,9 +4,7 @@
 
 namespace segauge {
 
-SquaredDistances squared_distances_avx2() { return squared_distances; }
-SquaredToFans squared_to_fans_avx2() { return squared_to_fans; }
-WeighByDiscs weigh_by_discs_avx2() { return weigh_by_discs; }
-RowSum::Function sum_rows_avx2() { return sum_rows; }
+extern const LaneFunctions kLanesAvx2;
+const LaneFunctions kLanesAvx2 = kLanesOfWidth;
 
 }  // namespace segauge

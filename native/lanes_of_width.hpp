@@ -3,6 +3,10 @@
 // processor can end up in code that older ones run.
 #include "lanes.hpp"
 
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
 namespace segauge {
 namespace {
 
@@ -13,12 +17,18 @@ struct LanePoints {
   Lanes x, y, z;
 };
 
+// The smaller and the larger of two; the second one where they cannot be compared. One instruction where a processor has it:
+// a compiler would take two where one of them is zero.
 inline Lanes lowest(Lanes a, Lanes b) { return a < b ? a : b; }
-inline Lanes clamped(Lanes x) {
-  const Lanes none{}, whole = none + 1;
-  const Lanes low = x < none ? none : x;
-  return low > whole ? whole : low;
-}
+#if defined(__AVX__) && SEGAUGE_LANES == 4
+inline Lanes highest(Lanes a, Lanes b) { return (Lanes)_mm256_max_pd((__m256d)a, (__m256d)b); }
+#elif defined(__SSE2__) && SEGAUGE_LANES == 2
+inline Lanes highest(Lanes a, Lanes b) { return (Lanes)_mm_max_pd((__m128d)a, (__m128d)b); }
+#else
+inline Lanes highest(Lanes a, Lanes b) { return a > b ? a : b; }
+#endif
+// Between 0 and 1; 0 for what is no number.
+inline Lanes clamped(Lanes x) { return lowest(highest(x, Lanes{}), Lanes{} + 1); }
 inline Lanes dot(const LanePoints& p, const Vec3& a) { return p.x * a[0] + p.y * a[1] + p.z * a[2]; }
 inline Lanes square(const LanePoints& p) { return p.x * p.x + p.y * p.y + p.z * p.z; }
 
@@ -64,8 +74,9 @@ void squared_distances(const SampleGroup* groups, size_t count, const Vec3& shif
     }
 }
 
-void sum_rows(const double* first, size_t stride, const double* weight, uint32_t which, double base, double* sum) {
-  constexpr size_t kRegisters = RowSum::kWidth / SEGAUGE_LANES;
+template <size_t kGroups>
+void sum_groups(const double* first, size_t stride, const double* weight, uint32_t which, double base, double* sum) {
+  constexpr size_t kRegisters = kGroups * LaneFunctions::kSumGroup / SEGAUGE_LANES;
   Lanes total[kRegisters];
   for (Lanes& each : total) each = Lanes{} + base;
   for (; which != 0; which &= which - 1) {
@@ -73,6 +84,17 @@ void sum_rows(const double* first, size_t stride, const double* weight, uint32_t
     for (size_t i = 0; i < kRegisters; ++i) total[i] += weight[k] * load(first + k * stride + i * SEGAUGE_LANES);
   }
   __builtin_memcpy(sum, total, sizeof total);
+}
+
+void sum_rows(const double* first, size_t stride, const double* weight, uint32_t which, double base, size_t groups, double* sum) {
+  static_assert(LaneFunctions::kMostSumGroups == 5);
+  switch (groups) {
+    case 1: return sum_groups<1>(first, stride, weight, which, base, sum);
+    case 2: return sum_groups<2>(first, stride, weight, which, base, sum);
+    case 3: return sum_groups<3>(first, stride, weight, which, base, sum);
+    case 4: return sum_groups<4>(first, stride, weight, which, base, sum);
+    default: return sum_groups<5>(first, stride, weight, which, base, sum);
+  }
 }
 
 }  // namespace

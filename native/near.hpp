@@ -51,10 +51,11 @@ class NearSearch {
   Found& found(size_t i) { return found_[i]; }
 
  private:
+  using Around = Surroundings<CodesOfCells, KnownDistances::kReach>;
   static constexpr int64_t kNear = KnownDistances::kReach, kSide = KnownDistances::kSide;
   static constexpr uint64_t kRow = (uint64_t{1} << kSide) - 1;
   static constexpr size_t kMostCells = 512;
-  static_assert(kNear <= Surroundings::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
+  static_assert(kNear <= Around::kMargin && kSide * kSide <= 64, "a plane of the block is one word");
   // The 3 x 3 cells in the middle of a plane.
   static constexpr uint64_t kLine = uint64_t{7} << (kSide * kNear + kNear - 1), kSquare = kLine | kLine << kSide | kLine >> kSide;
   static constexpr uint64_t kOuterRows = kRow | kRow << (kSide * (kSide - 1));
@@ -66,7 +67,7 @@ class NearSearch {
     Places places{};
     for (int64_t i = 0; i < KnownDistances::kSteps; ++i) {
       const int64_t dz = kNear - i / (kSide * kSide), dy = kNear - i / kSide % kSide, dx = kNear - i % kSide;
-      places[static_cast<size_t>(i)] = static_cast<int16_t>((dz * Surroundings::kSide + dy) * Surroundings::kWidth + dx);
+      places[static_cast<size_t>(i)] = static_cast<int16_t>((dz * Around::kSide + dy) * Around::kWidth + dx);
     }
     return places;
   }();
@@ -98,7 +99,7 @@ class NearSearch {
     uint8_t* place = place_.data();
     for (const Cell* cell = first_; cell != last; ++cell) {
       const KnownDistances::FromCode from = known_.from(cell->sample_code);
-      const uint8_t* here = around_.code(cell->z, cell->y, cell->x);
+      const uint8_t* here = around_.number(cell->z, cell->y, cell->x);
       Found& found = found_[static_cast<size_t>(cell - first_)];
       found.order = from.order;
       const auto groups = static_cast<size_t>(patterns_.group_start[cell->sample_code + 1] - patterns_.group_start[cell->sample_code]);
@@ -159,14 +160,14 @@ class NearSearch {
 
   // Makes a cell the query at hand.
   void enter(const Cell& cell) {
-    here_ = around_.code(cell.z, cell.y, cell.x);
+    here_ = around_.number(cell.z, cell.y, cell.x);
     row_ = around_.row(cell.z, cell.y);
     shift_ = shift_of(cell);
     code_ = cell.sample_code;
     from_ = known_.from(code_);
   }
   static int shift_of(const Cell& cell) {
-    return static_cast<int>(cell.x & 7) + static_cast<int>(Surroundings::kEdge - kNear);
+    return static_cast<int>(cell.x & 7) + static_cast<int>(Around::kEdge - kNear);
   }
 
   // Which of the cell itself and the 26 around it the surface passes.
@@ -174,7 +175,7 @@ class NearSearch {
     const uint32_t* row = around_.row(cell.z, cell.y);
     const int shift = shift_of(cell) + static_cast<int>(kNear) - 1;
     uint32_t cells = 0;
-    for (int64_t i = 0; i < 9; ++i) cells |= (row[(i / 3 - 1) * Surroundings::kSide + i % 3 - 1] >> shift & 7) << (3 * i);
+    for (int64_t i = 0; i < 9; ++i) cells |= (row[(i / 3 - 1) * Around::kSide + i % 3 - 1] >> shift & 7) << (3 * i);
     return cells;
   }
 
@@ -183,7 +184,7 @@ class NearSearch {
   uint64_t occupied(int64_t dz) const {
     uint64_t cells = 0;
     for (int64_t dy = -kRows; dy <= kRows; ++dy)
-      cells |= (row_[dz * Surroundings::kSide + dy] >> shift_ & kRow) << (kSide * (dy + kNear));
+      cells |= (row_[dz * Around::kSide + dy] >> shift_ & kRow) << (kSide * (dy + kNear));
     return cells;
   }
 
@@ -259,7 +260,7 @@ class NearSearch {
     return row.lowered_by(other);
   }
 
-  Surroundings around_;
+  Around around_;
   const Patterns& patterns_;
   NearReach& reach_;
   KnownDistances& known_;

@@ -102,7 +102,7 @@ class NearCodes {
     const auto same = static_cast<size_t>(patterns_.same_as[code]);
     const Target* target = patterns_.target.data();
     double squared[SampleGroup::kSize];
-    squared_distances_(&kOrigin, 1, patterns_.offset(-row.z, -row.y, -x), target + patterns_.target_start[same],
+    lanes_.squared_distances(&kOrigin, 1, patterns_.offset(-row.z, -row.y, -x), target + patterns_.target_start[same],
                        target + patterns_.target_start[same + 1], squared);
     return squared[0];
   }
@@ -110,7 +110,7 @@ class NearCodes {
   const BitVolume& mask_;
   const Patterns& patterns_;
   double squared_width_;
-  SquaredDistances squared_distances_ = squared_distances_here();
+  const LaneFunctions& lanes_ = LaneFunctions::here();
   std::vector<Row> rows_;
   size_t cells_ = 0;
   std::vector<uint8_t> known_;  // by cell and code

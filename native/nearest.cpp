@@ -30,7 +30,7 @@ class PatternPieces {
   void squared_distances(const Query& query, const Candidate& cell, double* squared) const {
     const Target* first = patterns_.target.data() + patterns_.target_start[code(cell.index)];
     const Target* last = patterns_.target.data() + patterns_.target_start[code(cell.index) + 1];
-    squared_distances_(query.groups, SampleGroup::count_for(query.count), cell.shift, first, last, squared);
+    lanes_.squared_distances(query.groups, SampleGroup::count_for(query.count), cell.shift, first, last, squared);
   }
 
  private:
@@ -38,7 +38,7 @@ class PatternPieces {
 
   const CellSet& set_;
   const Patterns& patterns_;
-  SquaredDistances squared_distances_ = squared_distances_here();
+  const LaneFunctions& lanes_ = LaneFunctions::here();
 };
 
 // Writes the samples of a cell, and where there is room also what does not belong to it: the next cell overwrites that,

@@ -58,16 +58,17 @@ struct EdgesBySlice {
 
 // Writes for every voxel of a line the squared distance to the nearest of the cuts on it.
 void write_squares(const double* cut, const double* end, size_t size, double edge, double* square, size_t stride) {
-  for (size_t x = 0; x < size; ++x, square += stride) {
-    if (cut == end) {
-      *square = kInfinity;
-      continue;
+  size_t x = 0;
+  for (; cut != end; ++cut) {
+    // as far as the middle between this cut and the next one
+    const double half = cut + 1 == end ? static_cast<double>(size) : (cut[0] + cut[1]) / 2;
+    const size_t until = std::min(size, static_cast<size_t>(std::ceil(half)));
+    for (; x < until; ++x) {
+      const double along = (*cut - static_cast<double>(x)) * edge;
+      square[x * stride] = along * along;
     }
-    const auto here = static_cast<double>(x);
-    while (cut + 1 != end && cut[1] - here <= here - cut[0]) ++cut;
-    const double along = (*cut - here) * edge;
-    *square = along * along;
   }
+  for (; x < size; ++x) square[x * stride] = kInfinity;
 }
 
 // How far the voxels of one slice are from its outline.
@@ -102,12 +103,14 @@ class Outline {
  private:
   static double look_through(const double* square, int64_t from, int64_t size, double edge, double best) {
     best = std::min(best, square[from]);
-    for (int64_t step = 1; step < size; ++step) {
-      const double across = static_cast<double>(step) * edge, least = across * across;
-      if (least >= best) break;
-      if (from >= step) best = std::min(best, square[from - step] + least);
-      if (from + step < size) best = std::min(best, square[from + step] + least);
-    }
+    const int64_t both = std::min(from, size - 1 - from);  // so many steps there is something on either side
+    double across = edge;
+    int64_t step = 1;
+    for (; step <= both && across * across < best; ++step, across += edge)
+      best = std::min(best, std::min(square[from - step], square[from + step]) + across * across);
+    const int64_t way = from > both ? -1 : 1, most = std::max(from, size - 1 - from);
+    for (; step <= most && across * across < best; ++step, across += edge)
+      best = std::min(best, square[from + way * step] + across * across);
     return best;
   }
 
@@ -164,7 +167,7 @@ void add_slice(int64_t slice, const BitVolume& mask, const SubvoxelRule& rule, c
 }
 
 // Moves the cuts of the edges along one thick axis.
-void move_along(EdgeCuts& cuts, const EdgesBySlice& sorted, const BitVolume& mask, const std::array<CutLines, 3>& lines,
+void move_along(EdgeCuts& cuts, const EdgesBySlice& sorted, const BitVolume& mask, const CutsOnLines& lines,
                 const SubvoxelRule& rule, const Slices& slices, int threads) {
   Profile unknown;
   unknown.fill(-kInfinity);
@@ -173,7 +176,7 @@ void move_along(EdgeCuts& cuts, const EdgesBySlice& sorted, const BitVolume& mas
   std::vector<Outline> outlines(static_cast<size_t>(worker_count(count, threads)), Outline(slices, rule));
   parallel_for(count, threads, [&](int64_t slice, int worker) {
     Outline& outline = outlines[static_cast<size_t>(worker)];
-    outline.enter(static_cast<size_t>(slice), lines[slices.p], lines[slices.q]);
+    outline.enter(static_cast<size_t>(slice), lines.along[slices.p], lines.along[slices.q]);
     add_slice(slice, mask, rule, slices, outline, sorted, profiles);
   });
   for (size_t e = 0; e < profiles.size(); ++e) {
@@ -181,12 +184,13 @@ void move_along(EdgeCuts& cuts, const EdgesBySlice& sorted, const BitVolume& mas
     if (place == kInfinity) continue;
     const double held = std::min(std::max(place, rule.margin), 1 - rule.margin);
     cuts.cut[sorted.edges[e].cell][slices.axis] = sorted.edges[e].is_low_inside ? held : 1 - held;
+    cuts.settle(sorted.edges[e].cell, slices.axis);
   }
 }
 
 }  // namespace
 
-void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const std::array<CutLines, 3>& lines,
+void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const CutsOnLines& lines,
                       const SubvoxelRule& rule, int threads) {
   for (size_t axis = 0; axis < 3; ++axis) {
     if (!rule.is_thick[axis]) continue;

@@ -6,9 +6,9 @@
 
 namespace segauge {
 
-// Moves the cuts of the edges along thick axes to where the outlines of the slices say, where they do. `lines`: along
-// each axis, as the bells say.
-void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const std::array<CutLines, 3>& lines,
+// Moves the cuts of the edges along thick axes to where the outlines of the slices say, and settles them, where they do.
+// `lines`: as the bells say.
+void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const CutsOnLines& lines,
                       const SubvoxelRule& rule, int threads);
 
 }  // namespace segauge

@@ -81,15 +81,6 @@ class Search {
     return best <= squared;
   }
 
-  // The index of the surface's cell at a position, -1 if the surface does not pass there.
-  int64_t cell_index(int64_t z, int64_t y, int64_t x) const {
-    const CellSet::Brick* brick = brick_at(z >> 3, y >> 3, x >> 3);
-    if (brick == nullptr) return -1;
-    const uint64_t word = brick->occupied[z & 7], bit = uint64_t{1} << (8 * (y & 7) + (x & 7));
-    if ((word & bit) == 0) return -1;
-    return brick->begin + brick->before[z & 7] + count_bits(word & (bit - 1));
-  }
-
  private:
   static constexpr int64_t kEdge = CellSet::kBrickEdge;
   static_assert(kEdge == 8, "positions are split into brick and place by shifts of 3");
@@ -109,7 +100,7 @@ class Search {
   void guess() {
     const auto& at = query_->at;
     const Hint& hint = hint_for(at);
-    int64_t next = cell_index(at[0] + hint.step[0], at[1] + hint.step[1], at[2] + hint.step[2]);
+    int64_t next = to_.index_at(at[0] + hint.step[0], at[1] + hint.step[1], at[2] + hint.step[2]);
     if (next < 0 && !is_beside(hint.at, at)) next = cell_nearby(at);
     if (next < 0) next = hint.index;
     if (next < 0) return;
@@ -133,7 +124,7 @@ class Search {
     for (const int8_t z : kOutwards)
       for (const int8_t y : kOutwards)
         for (const int8_t x : kOutwards) {
-          const CellSet::Brick* brick = brick_at((at[0] >> 3) + z, (at[1] >> 3) + y, (at[2] >> 3) + x);
+          const CellSet::Brick* brick = to_.brick((at[0] >> 3) + z, (at[1] >> 3) + y, (at[2] >> 3) + x);
           if (brick != nullptr) return nearest_of(*brick, at);
         }
     return -1;
@@ -186,7 +177,7 @@ class Search {
       if (!(std::abs(steps) < kFarthestFoot)) return -1;
       at[axis] = from[axis] + static_cast<int64_t>(steps);
     }
-    return cell_index(at[0], at[1], at[2]);
+    return to_.index_at(at[0], at[1], at[2]);
   }
 
   // Where on the plane of a disc a point has its foot, in mm from the origin of the disc's cell.
@@ -245,12 +236,6 @@ class Search {
     count_considered_ = 0;
   }
 
-  const CellSet::Brick* brick_at(int64_t z, int64_t y, int64_t x) const {
-    if (z < 0 || y < 0 || x < 0 || z >= to_.nz || y >= to_.ny || x >= to_.nx) return nullptr;
-    const int32_t brick = to_.brick_at[static_cast<size_t>((z * to_.ny + y) * to_.nx + x)];
-    return brick < 0 ? nullptr : &to_.bricks[static_cast<size_t>(brick)];
-  }
-
   void try_cell(const Candidate& cell) {
     pieces_.squared_distances(*query_, cell, found_.data());
     double worst = 0;
@@ -281,7 +266,7 @@ class Search {
     for (int64_t bz = low[0] / kEdge; bz <= high[0] / kEdge; ++bz)
       for (int64_t by = low[1] / kEdge; by <= high[1] / kEdge; ++by)
         for (int64_t bx = low[2] / kEdge; bx <= high[2] / kEdge; ++bx) {
-          const CellSet::Brick* brick = brick_at(bz, by, bx);
+          const CellSet::Brick* brick = to_.brick(bz, by, bx);
           if (brick != nullptr) consider_brick(*brick, low, high);
         }
     try_considered();

@@ -4,9 +4,10 @@
 #include <utility>
 
 #include "chords.hpp"
+#include "lanes.hpp"
 #include "parallel.hpp"
 #include "profiles.hpp"
-#include "targets.hpp"
+#include "surroundings.hpp"
 
 namespace segauge {
 namespace {
@@ -18,104 +19,138 @@ class FanWriter {
  public:
   FanWriter(const CellSet& set, const EdgeCuts& cuts, const SubvoxelRule& rule, Fans& out)
       : set_(set), cuts_(cuts), rule_(rule), out_(out) {
-    for (size_t e = 0; e < base_.size(); ++e) {
-      const auto& low = rule.fans.edge[e].low;
-      base_[e] = rule.lattice.offset(low[0], low[1], low[2]);
+    for (size_t e = 0; e < edge_.size(); ++e) {
+      const FanTable::Edge& edge = rule.fans.edge[e];
+      edge_[e] = {edge.axis, place_of(edge.low[0], edge.low[1], edge.low[2]),
+                  rule.lattice.offset(edge.low[0], edge.low[1], edge.low[2]), rule.lattice.step[edge.axis]};
     }
     const Vec3 &z = rule.lattice.step[0], &y = rule.lattice.step[1], &x = rule.lattice.step[2];
     slack_ = 1e-6 * (std::sqrt(dot(z, z)) + std::sqrt(dot(y, y)) + std::sqrt(dot(x, x)));
   }
 
-  // Returns a box around the pieces, in mm from the cell's origin.
-  Box write(size_t number, const CellSet::Brick& brick) {
-    const FanTable::Shape& shape = rule_.fans.shape[cuts_.code[number]];
-    const size_t corners = find_corners(shape, set_.cells[number], brick);
-    Vec3* apex = out_.apex.data() + out_.start[number].apex;
-    Spoke* spoke = out_.spoke.data() + out_.start[number].spoke;
-    Vec3 normal{0, 0, 0};
-    const Vec3* corner = corner_.data();
-    for (size_t f = 0; f < shape.fans; ++f) {
-      *apex = write_fan(shape.fan[f], corner, spoke, normal);
-      corner += shape.fan[f].corners;
-      spoke += shape.fan[f].spokes;
-      ++apex;
-    }
-    out_.disc[number] = Disc(corner_.data(), corners, normal, slack_);
-    Box box;
-    for (size_t k = 0; k < corners; ++k) box.include(corner_[k]);
-    return box;
+  // Those of all cells of a brick.
+  void write_brick(size_t number) {
+    const CellSet::Brick& brick = set_.bricks[number];
+    find_owners(brick);
+    for (auto i = static_cast<size_t>(brick.begin); i < static_cast<size_t>(set_.end_of(number)); ++i) write(i);
   }
 
  private:
-  size_t find_corners(const FanTable::Shape& shape, const Cell& cell, const CellSet::Brick& brick) {
-    const std::array<int64_t, 3> at{cell.z - brick.z * kEdge, cell.y - brick.y * kEdge, cell.x - brick.x * kEdge};
-    size_t count = 0;
-    for (size_t f = 0; f < shape.fans; ++f)
-      for (size_t k = 0; k < shape.fan[f].corners; ++k, ++count) {
-        const FanTable::Edge& edge = rule_.fans.edge[shape.edge[count]];
-        const size_t owner = cell_from(set_, brick, {at[0] + edge.low[0], at[1] + edge.low[1], at[2] + edge.low[2]});
-        const double cut = cuts_.cut[owner][edge.axis];
-        Vec3 place = base_[shape.edge[count]];
-        for (size_t i = 0; i < 3; ++i) place[i] += cut * rule_.lattice.step[edge.axis][i];
-        corner_[count] = place;
-      }
-    return count;
+  static constexpr int64_t kSide = kEdge + 1;
+  struct Edge {
+    size_t axis;
+    int64_t owner;    // where, from the cell's own place, the cell stands that it begins at
+    Vec3 begin, step;  // its lower end, in mm from the cell's origin, and the way to the upper one
+  };
+
+  static constexpr int64_t place_of(int64_t z, int64_t y, int64_t x) { return (z * kSide + y) * kSide + x; }
+
+  // Lists the cells of a brick, and those that follow it along the axes: edges begin at their lower corners.
+  void find_owners(const CellSet::Brick& brick) {
+    for (int64_t b = 0; b < 8; ++b) {
+      const int64_t bz = b >> 2, by = b >> 1 & 1, bx = b & 1;
+      const CellSet::Brick* other = b == 0 ? &brick : set_.brick(brick.z + bz, brick.y + by, brick.x + bx);
+      if (other == nullptr) continue;
+      const IndicesOfCells indices(set_, other);
+      for (int64_t plane = 0; plane < (bz == 0 ? kEdge : 1); ++plane)
+        for (int64_t line = 0; line < (by == 0 ? kEdge : 1); ++line)
+          indices.copy_row(plane, line, bx == 0 ? 0xFF : 1, &owner_[place_of(kEdge * bz + plane, kEdge * by + line, kEdge * bx)]);
+    }
   }
 
-  // Writes the spokes of a fan, adds to the normal of the cell and returns the apex.
-  static Vec3 write_fan(const FanTable::Fan& fan, const Vec3* corner, Spoke* spoke, Vec3& normal) {
-    Vec3 apex = corner[0];
-    if (fan.is_closed)
-      for (size_t i = 0; i < 3; ++i) {
-        for (size_t k = 1; k < fan.corners; ++k) apex[i] += corner[k][i];
-        apex[i] /= static_cast<double>(fan.corners);
-      }
-    const Vec3* ends = fan.is_closed ? corner : corner + 1;
-    for (size_t k = 0; k < fan.spokes; ++k) {
-      for (size_t i = 0; i < 3; ++i) spoke[k].side[i] = ends[k][i] - apex[i];
-      spoke[k].squared = dot(spoke[k].side, spoke[k].side);
-      spoke[k].per_squared = spoke[k].squared > 0 ? 1 / spoke[k].squared : 0;
+  void write(size_t number) {
+    Fans::OfCell& out = out_.cell[number];
+    const FanTable::Shape& shape = rule_.fans.shape[out.code];
+    const Cell& cell = set_.cells[number];
+    const uint32_t* owner = &owner_[place_of(cell.z & (kEdge - 1), cell.y & (kEdge - 1), cell.x & (kEdge - 1))];
+    double* const first = out_.numbers.data() + out.begin;
+    double* numbers = first;
+    const uint8_t* edges = shape.edge.data();
+    Vec3 normal{0, 0, 0};
+    FanMeasures measures{};
+    for (size_t f = 0; f < shape.fans; ++f) {
+      const size_t count = shape.corners[f];
+      find_corners(edges, count, owner);
+      measures = lanes_.write_fan(corners_, count, numbers);
+      out_.area[out.fan + f] = measures.area;
+      for (size_t i = 0; i < 3; ++i) normal[i] += measures.normal[i];
+      numbers += FanNumbers::room_for(count);
+      edges += count;
     }
-    for (size_t k = 0; k < fan.spokes; ++k) write_triangle(spoke[k], spoke[k + 1 < fan.spokes ? k + 1 : 0], normal);
-    return apex;
+    const Vec3 middle{first[0], first[1], first[2]};
+    if (shape.fans > 1) measure_all(first, shape, normal, measures);
+    out.disc = Disc(middle, normal, measures.radius, measures.half_thickness, slack_);
   }
 
-  // Between a spoke and the next; after the last one of an open fan nobody asks for it.
-  static void write_triangle(Spoke& here, const Spoke& next, Vec3& normal) {
-    here.along_next = dot(here.side, next.side);
-    const double rim = here.squared - 2 * here.along_next + next.squared;
-    here.per_rim = rim > 0 ? 1 / rim : 0;
-    here.normal = cross(here.side, next.side);
-    const double length = std::sqrt(dot(here.normal, here.normal)), per_length = length > 0 ? 1 / length : 0;
-    for (size_t i = 0; i < 3; ++i) {
-      normal[i] += here.normal[i];
-      here.normal[i] *= per_length;
+  void find_corners(const uint8_t* edges, size_t count, const uint32_t* owner) {
+    for (size_t k = 0; k < count; ++k) {
+      const Edge& edge = edge_[edges[k]];
+      const double cut = cuts_.cut[owner[edge.owner]][edge.axis];
+      corners_.x[k] = edge.begin[0] + cut * edge.step[0];
+      corners_.y[k] = edge.begin[1] + cut * edge.step[1];
+      corners_.z[k] = edge.begin[2] + cut * edge.step[2];
     }
+    for (size_t k = count; k < FanNumbers::row_of(count); ++k) {
+      corners_.x[k] = corners_.x[k - count];
+      corners_.y[k] = corners_.y[k - count];
+      corners_.z[k] = corners_.z[k - count];
+    }
+  }
+
+  // How far all corners of a cell with several fans lie from the middle of the first one.
+  static void measure_all(const double* first, const FanTable::Shape& shape, const Vec3& normal, FanMeasures& out) {
+    const double squared = dot(normal, normal), per_squared = squared > 0 ? 1 / squared : 0;
+    double aside = 0, above = 0;
+    const double* numbers = first;
+    for (size_t f = 0; f < shape.fans; ++f) {
+      const size_t row = FanNumbers::row_of(shape.corners[f]);
+      for (size_t k = 0; k < shape.corners[f]; ++k) {
+        Vec3 d;
+        for (size_t i = 0; i < 3; ++i) d[i] = numbers[i] + numbers[FanNumbers::kSpokes + i * row + k] - first[i];
+        const double height = dot(d, normal), squared_height = height * height * per_squared;
+        above = std::max(above, squared_height);
+        aside = std::max(aside, dot(d, d) - squared_height);
+      }
+      numbers += FanNumbers::room_for(shape.corners[f]);
+    }
+    out.radius = std::sqrt(aside);
+    out.half_thickness = std::sqrt(above);
   }
 
   const CellSet& set_;
   const EdgeCuts& cuts_;
   const SubvoxelRule& rule_;
   Fans& out_;
-  std::array<Vec3, 12> base_;  // the lower ends of the cell edges, in mm
-  double slack_;               // mm that outweigh rounding to float
-  std::array<Vec3, FanTable::kMostCorners> corner_;
+  const LaneFunctions& lanes_ = LaneFunctions::here();
+  std::array<Edge, 12> edge_;
+  double slack_;  // mm that outweigh rounding to float
+  std::array<uint32_t, kSide * kSide * kSide> owner_;  // by place in the brick: the cell there, if the surface passes it
+  FanCorners corners_;
 };
 
 // Makes room for the fans of every cell; returns the codes of the cells.
 std::vector<uint8_t> make_room(const CellSet& set, const SubvoxelRule& rule, Fans& out) {
   std::vector<uint8_t> codes(set.cells.size());
-  out.start.resize(set.cells.size());
-  Fans::Start next{0, 0};
-  for (size_t i = 0; i < set.cells.size(); ++i) {
-    codes[i] = static_cast<uint8_t>(set.cells[i].code);
-    out.start[i] = next;
-    next.apex += rule.fans.shape[codes[i]].fans;
-    next.spoke += rule.fans.shape[codes[i]].spokes;
+  std::vector<std::array<uint32_t, 2>> needed;  // by code: fans, and their numbers
+  for (const FanTable::Shape& shape : rule.fans.shape) {
+    uint32_t room = 0;
+    for (size_t f = 0; f < shape.fans; ++f) room += static_cast<uint32_t>(FanNumbers::room_for(shape.corners[f]));
+    needed.push_back({shape.fans, room});
   }
-  out.apex.resize(next.apex);
-  out.spoke.resize(next.spoke);
-  out.disc.resize(set.cells.size());
+  out.cell.resize(set.cells.size());
+  uint64_t begin = 0;
+  uint32_t fan = 0;
+  for (size_t i = 0; i < set.cells.size(); ++i) {
+    const uint32_t code = set.cells[i].code;
+    codes[i] = static_cast<uint8_t>(code);
+    out.cell[i].begin = begin;
+    out.cell[i].fan = fan;
+    out.cell[i].code = code;
+    fan += needed[code][0];
+    begin += needed[code][1];
+  }
+  out.numbers.resize(begin);
+  out.area.resize(fan);
   return codes;
 }
 
@@ -123,10 +158,9 @@ std::vector<uint8_t> make_room(const CellSet& set, const SubvoxelRule& rule, Fan
 // says depends on where the bells cut the lines of voxels, and not on the order of the axes.
 void move_by_wider_view(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const SubvoxelRule& rule, int threads) {
   if (rule.has_caps == std::array<bool, 3>{} && rule.is_thick == std::array<bool, 3>{}) return;
-  const Place size = padded_size(mask);
-  const std::array<CutLines, 3> lines{CutLines(cuts, set, size, 0), CutLines(cuts, set, size, 1), CutLines(cuts, set, size, 2)};
-  move_to_chords(cuts, mask, set, lines, rule, threads);
+  const CutsOnLines lines(cuts, set, padded_size(mask), rule);
   move_to_profiles(cuts, mask, set, lines, rule, threads);
+  move_to_chords(cuts, mask, set, lines, rule, threads);
 }
 
 }  // namespace
@@ -136,15 +170,10 @@ SubvoxelSurface find_subvoxel_surface(const BitVolume& mask, const BitVolume* ig
   out.set = find_cells(mask, ignore, SurfaceKind::marching_cubes, rule.lattice, threads);
   EdgeCuts cuts = find_cuts(mask, out.set, make_room(out.set, rule, out.fans), rule, threads);
   move_by_wider_view(cuts, mask, out.set, rule, threads);
-  parallel_for(static_cast<int64_t>(out.set.bricks.size()), threads, [&](int64_t number) {
-    const auto b = static_cast<size_t>(number);
-    CellSet::Brick& brick = out.set.bricks[b];
-    FanWriter writer(out.set, cuts, rule, out.fans);
-    brick.box = Box();
-    for (auto i = static_cast<size_t>(brick.begin); i < static_cast<size_t>(out.set.end_of(b)); ++i) {
-      const Cell& cell = out.set.cells[i];
-      brick.box.include(writer.write(i, brick).moved(rule.lattice.offset(cell.z, cell.y, cell.x)));
-    }
+  const auto bricks = static_cast<int64_t>(out.set.bricks.size());
+  std::vector<FanWriter> writers(static_cast<size_t>(worker_count(bricks, threads)), FanWriter(out.set, cuts, rule, out.fans));
+  parallel_for(bricks, threads, [&](int64_t brick, int worker) {
+    writers[static_cast<size_t>(worker)].write_brick(static_cast<size_t>(brick));
   });
   return out;
 }

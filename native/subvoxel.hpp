@@ -13,17 +13,24 @@ struct SubvoxelRule {
     std::array<int64_t, 3> radius{};
     std::array<std::vector<double>, 3> along;  // weights of the voxels along each axis, from -radius to radius
     std::array<std::vector<double>, 3> of_bits;  // by 2 radius + 1 voxels along it, one bit each: the sum of their weights
+    // by 2 radius + 2 voxels along the last axis: the sums around two neighbours
+    std::vector<std::array<double, 2>> of_neighbours;
+    static constexpr int64_t kMostRadius = 5;
   };
   int ndim = 3;
   double margin = 0, least_share = 0, largest_share = 1, thin_from = 0, thin_to = 1;
   std::array<Bell, 3> bells;  // widest first
-  bool needs_both_classes = true;  // else the share of background is what that of foreground leaves, without much rounding
   FanTable fans;
+  std::array<double, 3> slope_to{};  // by axis: if the depths at the ends of an edge add up to less, there is no cap
   // Chords say where caps end (chords.hpp).
   std::array<bool, 3> has_caps{};  // by axis
-  double chord_steps = 0;          // how far their ends may be, in steps of the axis
-  double chord_error = 0;          // mm that they may be off
-  double roundness_error = 0;      // what a cap may differ from a round one
+  std::array<double, 3> chord_reach{};  // by axis: how far their ends may be, in mm
+  double chord_error = 0;               // mm that they may be off
+  double roundness_error = 0;           // what a cap may differ from a round one
+  double strip_error = 0;               // how much too high chords end a strip halfway between two layers, in steps
+  double flat_steps = 0;                // how far a flat top must reach, in steps of the axis
+  // how far bells may be off, squared, in steps: on a slope, and how much more on a flat top
+  double bells_variance = 0, flat_variance = 0;
   // Along a thick axis the vertices lie where the outlines in the slices say (profiles.hpp).
   std::array<bool, 3> is_thick{};
   std::array<double, 3> edge{};        // of a voxel, mm

@@ -1,31 +1,17 @@
-// The pieces of the sub-voxel surface: every polygon of a cell is a fan of triangles around its middle.
+// The pieces of the sub-voxel surface: every polygon of a cell is a fan of triangles around the mean of its corners.
 #pragma once
 
 #include "surface.hpp"
 
 namespace segauge {
 
-// From the apex of a fan to one of its corners, and the triangle between this spoke and the next: what their distances
-// to a point need. A segment (2-D) is a fan of one spoke; a polygon of three corners one of two, from the first corner.
-struct Spoke {
-  Vec3 side;
-  double squared, per_squared;  // its length squared, and the reciprocal of that
-  double along_next;            // dot product with the next one
-  double per_rim;               // reciprocal of the squared length of the edge between their ends
-  Vec3 normal;                  // of the triangle; unit
-};
-
 // The fans of every cell code of marching cubes.
 struct FanTable {
-  struct Fan {
-    uint8_t corners, spokes, pieces;
-    bool is_closed;  // the last spoke is followed by the first
-  };
   static constexpr size_t kMostFans = 4, kMostCorners = 12;
   struct Shape {
-    uint8_t fans = 0, spokes = 0, pieces = 0;
-    std::array<Fan, kMostFans> fan{};
-    std::array<uint8_t, kMostCorners> edge{};  // the cell edges that the corners lie on, fan by fan
+    uint8_t fans = 0;
+    std::array<uint8_t, kMostFans> corners{};  // of each fan; two where it is a segment (2-D)
+    std::array<uint8_t, kMostCorners> edge{};  // the cell edges that they lie on, fan by fan
   };
   struct Edge {
     size_t axis = 0;
@@ -38,32 +24,41 @@ struct FanTable {
   void add(const std::vector<Edge>& corners);
 };
 
-// The fans of all cells of a surface.
-struct Fans {
-  struct Start {
-    size_t apex, spoke;
-  };
-  Unzeroed<Start> start;  // by cell
-  Unzeroed<Vec3> apex;       // in mm from the cell's origin
-  Unzeroed<Spoke> spoke;
-  Unzeroed<Disc> disc;  // by cell
+// The numbers of a fan: its middle, the mean of its corners, in mm from the cell's origin; from there to the corners, all x,
+// all y, all z, each as many as fill registers of four, and one more. After the last corner the first ones follow again, so
+// that what follows a spoke stands beside it.
+struct FanNumbers {
+  static constexpr size_t kTogether = 4, kSpokes = 3;  // kSpokes: where they begin
+  static constexpr size_t row_of(size_t corners) { return (corners + kTogether - 1) / kTogether * kTogether + 1; }
+  static constexpr size_t room_for(size_t corners) { return kSpokes + 3 * row_of(corners); }
 };
 
-// A point of every piece of some cells, its middle, and the area (length in 2-D) that it stands for.
-struct FanSamples {
-  static constexpr size_t kMostGroups = FanTable::kMostCorners / SampleGroup::kSize;
-  size_t count = 0;
-  Box box;
-  std::array<SampleGroup, kMostGroups> groups;
-  std::array<double, FanTable::kMostCorners> area;
+// The fans of all cells of a surface.
+struct Fans {
+  struct OfCell {
+    Disc disc;            // around its fans, in mm from the cell's origin; its middle is that of the first fan
+    uint64_t begin;       // of their numbers
+    uint32_t fan;         // the number of the first one
+    uint32_t code;        // of the cell
+    uint64_t padding[2];  // to a power of two: addresses are found by a shift
+  };
+  Unzeroed<OfCell> cell;
+  Unzeroed<double> numbers;
+  Unzeroed<double> area;  // by fan; in 2-D its length
+};
 
-  // Adds those of a cell whose origin is at `offset`.
-  void add(const FanTable::Shape& shape, const Vec3* apex, const Spoke* spoke, const Vec3& offset);
-  // Repeats the last one to fill its group.
-  void fill_up();
+// The corners of a fan, from the cell's origin; after the last one the first ones follow again.
+struct FanCorners {
+  static constexpr size_t kMost = FanTable::kMostCorners + FanNumbers::kTogether + 1;
+  double x[kMost], y[kMost], z[kMost];
+};
 
- private:
-  void add(const Vec3& middle, double size);
+// The area of a fan, the sum of the normals of its triangles, each twice as long as its area, and how far its corners lie
+// from its middle: aside and along that direction.
+struct FanMeasures {
+  double area;
+  Vec3 normal;
+  double radius, half_thickness;
 };
 
 }  // namespace segauge

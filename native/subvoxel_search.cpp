@@ -1,6 +1,6 @@
-#include <cstring>
+#include <optional>
 
-#include "lanes.hpp"
+#include "near_fans.hpp"
 #include "search.hpp"
 #include "subvoxel.hpp"
 
@@ -10,86 +10,122 @@ namespace {
 // What is in the cells of a sub-voxel surface.
 class FanPieces {
  public:
-  FanPieces(const SubvoxelSurface& surface, const SubvoxelRule& rule) : surface_(surface), rule_(rule) {}
+  FanPieces(const SubvoxelSurface& surface, const SubvoxelRule& rule) : fans_(surface.fans), rule_(rule) {}
 
-  const Disc& disc(int64_t index) const { return surface_.fans.disc[static_cast<size_t>(index)]; }
+  const Disc& disc(int64_t index) const { return fans_.cell[static_cast<size_t>(index)].disc; }
 
   void squared_distances(const Query& query, const Candidate& cell, double* squared) const {
-    const auto i = static_cast<size_t>(cell.index);
-    const Fans::Start& start = surface_.fans.start[i];
-    squared_to_fans_(query.groups, SampleGroup::count_for(query.count), cell.groups, cell.shift,
-                     rule_.fans.shape[surface_.set.cells[i].code],
-                     surface_.fans.apex.data() + start.apex, surface_.fans.spoke.data() + start.spoke, squared);
+    const Fans::OfCell& own = fans_.cell[static_cast<size_t>(cell.index)];
+    const FanTable::Shape& shape = rule_.fans.shape[own.code];
+    for (size_t i = 0; i < query.count; ++i) {
+      squared[i] = kInfinity;
+      if ((cell.groups >> (i / SampleGroup::kSize) & 1) == 0) continue;
+      const SampleGroup& group = query.groups[i / SampleGroup::kSize];
+      const size_t k = i % SampleGroup::kSize;
+      const Vec3 point{group.x[k] + cell.shift[0], group.y[k] + cell.shift[1], group.z[k] + cell.shift[2]};
+      squared[i] = lanes_.squared_to_fans(point, shape, fans_.numbers.data() + own.begin);
+    }
+    const size_t whole = SampleGroup::count_for(query.count) * SampleGroup::kSize;
+    std::fill(squared + query.count, squared + whole, squared[query.count - 1]);  // the last one repeated
   }
 
  private:
-  const SubvoxelSurface& surface_;
+  const Fans& fans_;
   const SubvoxelRule& rule_;
-  SquaredToFans squared_to_fans_ = squared_to_fans_here();
+  const LaneFunctions& lanes_ = LaneFunctions::here();
 };
 
-std::vector<int64_t> sample_offsets(const CellSet& from, const SubvoxelRule& rule) {
-  std::vector<int64_t> start(from.cells.size() + 1, 0);
+// The first sample of every cell, and one more: the middles of its fans, unless the cell touches an ignored voxel.
+std::vector<size_t> sample_offsets(const CellSet& from, const SubvoxelRule& rule) {
+  std::vector<size_t> start(from.cells.size() + 1, 0);
   for (size_t i = 0; i < from.cells.size(); ++i)
-    start[i + 1] = start[i] + rule.fans.shape[from.cells[i].sample_code].pieces;
+    start[i + 1] = start[i] + rule.fans.shape[from.cells[i].sample_code].fans;
   return start;
 }
 
-// Searches one surface from the cells of another: neighbours in a row together as far as their samples fill the widest
-// registers, because most of a search is to find the cells that are worth looking at.
+// Searches one surface from the samples of another: nearby at once, what is further away in groups of neighbours, because
+// most of a far search is to find the cells that are worth looking at.
 class FanSearch {
  public:
   FanSearch(const SubvoxelSurface& from, const SubvoxelSurface& to, const BrickTree& tree, LazyBlocks& blocks,
-            const SubvoxelRule& rule)
-      : from_(from), to_(to), rule_(rule), search_(to.set, tree, blocks, rule.lattice, FanPieces(to, rule)) {}
+            const SubvoxelRule& rule, const std::vector<size_t>& start, Samples& out)
+      : from_(from), to_(to), tree_(tree), blocks_(blocks), rule_(rule), start_(start), out_(out), near_(to, rule) {}
 
-  // Writes the squared distances and areas of a cell, and of some that follow it; returns the first of those left.
-  size_t operator()(size_t index, size_t end, double* squared, double* area) {
-    const Cell& first = from_.set.cells[index];
-    FanSamples samples;
-    size_t next = index;
-    const bool is_same = is_in_both(index);
-    do {
-      const Cell& cell = from_.set.cells[next];
-      const Fans::Start& start = from_.fans.start[next];
-      samples.add(shape(next), from_.fans.apex.data() + start.apex, from_.fans.spoke.data() + start.spoke,
-                  rule_.lattice.offset(0, 0, cell.x - first.x));
-      ++next;
-    } while (!is_same && next < end && continues(first, index, next, samples.count));
-    samples.fill_up();
-    std::copy_n(samples.area.data(), samples.count, area);
-    std::fill_n(squared, samples.count, is_same ? 0 : kInfinity);
-    if (!is_same) search_.improve({{first.z, first.y, first.x}, samples.groups.data(), samples.count, samples.box}, squared);
-    return next;
+  // Writes distances and areas of the samples of a brick.
+  void search(size_t brick) {
+    const auto begin = static_cast<size_t>(from_.set.bricks[brick].begin), end = static_cast<size_t>(from_.set.end_of(brick));
+    if (rule_.lattice.is_orthogonal) near_.enter(from_.set.cells[begin]);
+    for (size_t i = begin; i < end; ++i) {
+      const Fans::OfCell& cell = from_.fans.cell[i];
+      const double* numbers = from_.fans.numbers.data() + cell.begin;
+      const uint8_t* corners = rule_.fans.shape[cell.code].corners.data();
+      for (size_t sample = start_[i], fan = cell.fan; sample < start_[i + 1]; ++sample, ++fan) {
+        const Vec3 middle{numbers[0], numbers[1], numbers[2]};
+        __builtin_prefetch(numbers + kAhead);
+        const NearFans::Found found =
+            rule_.lattice.is_orthogonal ? near_.find(from_.set.cells[i], middle) : NearFans::Found{kInfinity, false};
+        out_.area[sample] = from_.fans.area[fan];
+        out_.distance[sample] = found.squared;
+        if (!found.is_settled) add_far(from_.set.cells[i], middle, sample);
+        numbers += FanNumbers::room_for(*corners++);
+      }
+    }
+    search_far();
+    for (size_t sample = start_[begin]; sample < start_[end]; ++sample) out_.distance[sample] = std::sqrt(out_.distance[sample]);
   }
 
  private:
   static constexpr size_t kTogether = 8;  // samples
+  static constexpr int32_t kSpan = 4;     // cells that they may be apart
+  static constexpr size_t kAhead = 128;   // numbers; those of a few cells on
 
-  const FanTable::Shape& shape(size_t index) const { return rule_.fans.shape[from_.set.cells[index].code]; }
-
-  // Whether a cell is next to those before it in the row, and has few enough samples to be searched with theirs. Where
-  // axes are not at right angles a search counts its steps from a single cell.
-  bool continues(const Cell& first, size_t index, size_t next, size_t count) const {
-    const Cell& cell = from_.set.cells[next];
-    return rule_.lattice.is_orthogonal && cell.z == first.z && cell.y == first.y && cell.x - first.x == static_cast<int32_t>(next - index) &&
-           cell.sample_code != 0 && count + shape(next).pieces <= kTogether && !is_in_both(next);
+  // Takes a sample into the group that is searched next, or begins a new one: of one row, or where axes are not at right
+  // angles of one cell, because a search counts its steps from there.
+  void add_far(const Cell& cell, const Vec3& point, size_t sample) {
+    const int32_t most = rule_.lattice.is_orthogonal ? kSpan : 0;
+    const bool is_apart = cell.z != first_.z || cell.y != first_.y || cell.x - first_.x > most;
+    if (count_ == kTogether || (count_ > 0 && is_apart)) search_far();
+    if (count_ == 0) {
+      first_ = cell;
+      box_ = Box();
+    }
+    const Vec3 offset = rule_.lattice.offset(0, 0, cell.x - first_.x);
+    const Vec3 at{point[0] + offset[0], point[1] + offset[1], point[2] + offset[2]};
+    // what follows in the group repeats it until there is more
+    SampleGroup& group = groups_[count_ / SampleGroup::kSize];
+    for (size_t k = count_ % SampleGroup::kSize; k < SampleGroup::kSize; ++k) {
+      group.x[k] = at[0];
+      group.y[k] = at[1];
+      group.z[k] = at[2];
+    }
+    box_.include(at);
+    samples_[count_++] = sample;
   }
 
-  // Whether the other surface has the very pieces of a cell.
-  bool is_in_both(size_t index) const {
-    const Cell& cell = from_.set.cells[index];
-    const int64_t there = search_.cell_index(cell.z, cell.y, cell.x);
-    if (there < 0 || to_.set.cells[static_cast<size_t>(there)].code != cell.code) return false;
-    const Fans &a = from_.fans, &b = to_.fans;
-    const Fans::Start &i = a.start[index], &j = b.start[static_cast<size_t>(there)];
-    return std::memcmp(a.apex.data() + i.apex, b.apex.data() + j.apex, shape(index).fans * sizeof(Vec3)) == 0 &&
-           std::memcmp(a.spoke.data() + i.spoke, b.spoke.data() + j.spoke, shape(index).spokes * sizeof(Spoke)) == 0;
+  void search_far() {
+    if (count_ == 0) return;
+    if (!far_) far_.emplace(to_.set, tree_, blocks_, rule_.lattice, FanPieces(to_, rule_));
+    double squared[kTogether];
+    for (size_t i = 0; i < count_; ++i) squared[i] = out_.distance[samples_[i]];
+    far_->improve({{first_.z, first_.y, first_.x}, groups_.data(), count_, box_}, squared);
+    for (size_t i = 0; i < count_; ++i) out_.distance[samples_[i]] = squared[i];
+    count_ = 0;
   }
 
   const SubvoxelSurface &from_, &to_;
+  const BrickTree& tree_;
+  LazyBlocks& blocks_;
   const SubvoxelRule& rule_;
-  Search<FanPieces> search_;
+  const std::vector<size_t>& start_;
+  Samples& out_;
+  NearFans near_;
+  std::optional<Search<FanPieces>> far_;
+  // the group that is searched next
+  size_t count_ = 0;
+  Cell first_{};
+  Box box_;
+  std::array<SampleGroup, kTogether / SampleGroup::kSize> groups_;
+  std::array<size_t, kTogether> samples_;
 };
 
 }  // namespace
@@ -97,8 +133,19 @@ class FanSearch {
 Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule, int threads) {
   const BrickTree tree(to.set);
   LazyBlocks blocks;
-  return search_chunks(from.set, sample_offsets(from.set, rule), threads,
-                       [&](int) { return FanSearch(from, to, tree, blocks, rule); });
+  const std::vector<size_t> start = sample_offsets(from.set, rule);
+  Samples out;
+  out.distance.resize(start.back());
+  out.area.resize(start.back());
+  const int64_t chunks = chunk_count(from.set);
+  std::vector<std::optional<FanSearch>> searches(static_cast<size_t>(worker_count(chunks, threads)));
+  parallel_for(chunks, threads, [&](int64_t chunk, int worker) {
+    std::optional<FanSearch>& search = searches[static_cast<size_t>(worker)];
+    if (!search) search.emplace(from, to, tree, blocks, rule, start, out);
+    const auto [first, last] = bricks_of_chunk(from.set, chunk);
+    for (size_t brick = first; brick < last; ++brick) search->search(brick);
+  });
+  return out;
 }
 
 BitVolume boundary_band(const BitVolume& mask, const SubvoxelSurface& surface, const SubvoxelRule& rule, double width,

@@ -108,6 +108,22 @@ struct CellSet {
   // the codes of each brick's 512 cells, 0 where there is none; only for patterns that can be viewed mirrored
   Unzeroed<std::array<uint8_t, 512>> codes;
 
+  // The brick at a position in bricks, nullptr if there is none.
+  const Brick* brick(int64_t z, int64_t y, int64_t x) const {
+    if (z < 0 || y < 0 || x < 0 || z >= nz || y >= ny || x >= nx) return nullptr;
+    const int32_t number = brick_at[static_cast<size_t>((z * ny + y) * nx + x)];
+    return number < 0 ? nullptr : &bricks[static_cast<size_t>(number)];
+  }
+
+  // The index of the cell at a position, -1 if the surface does not pass there.
+  int64_t index_at(int64_t z, int64_t y, int64_t x) const {
+    const Brick* at = brick(z >> 3, y >> 3, x >> 3);
+    if (at == nullptr) return -1;
+    const uint64_t word = at->occupied[z & 7], bit = uint64_t{1} << (8 * (y & 7) + (x & 7));
+    return (word & bit) == 0 ? -1 : at->begin + at->before[z & 7] + count_bits(word & (bit - 1));
+  }
+  static_assert(kBrickEdge == 8, "positions are split into brick and place by shifts of 3");
+
   int64_t end_of(size_t brick) const {
     return brick + 1 < bricks.size() ? bricks[brick + 1].begin : static_cast<int64_t>(cells.size());
   }

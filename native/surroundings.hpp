@@ -1,4 +1,5 @@
-// What one surface looks like around a brick of cells: codes and occupied cells of the brick and the 26 around it.
+// What one surface looks like around a brick of cells: which cells of the brick and the 26 around it are occupied, and
+// one number of each of them.
 #pragma once
 
 #include <cstring>
@@ -7,9 +8,53 @@
 
 namespace segauge {
 
+// The codes of cells, 0 where the surface does not pass.
+class CodesOfCells {
+ public:
+  using Number = uint8_t;
+
+  // `brick`: nullptr where there is none.
+  CodesOfCells(const CellSet& set, const CellSet::Brick* brick)
+      : codes_(brick == nullptr ? kNone.data() : set.codes[static_cast<size_t>(brick - set.bricks.data())].data()) {}
+
+  // Those of a row; of the cells whose bits are set, or of all.
+  void copy_row(int64_t plane, int64_t line, uint32_t, Number* to) const {
+    std::memcpy(to, codes_ + CellSet::kBrickEdge * (CellSet::kBrickEdge * plane + line), CellSet::kBrickEdge);
+  }
+
+ private:
+  static constexpr std::array<uint8_t, 512> kNone{};
+  const uint8_t* codes_;
+};
+
+// The indices of cells; of places where the surface does not pass nothing is known.
+class IndicesOfCells {
+ public:
+  using Number = uint32_t;
+
+  IndicesOfCells(const CellSet&, const CellSet::Brick* brick) : brick_(brick) {}
+
+  void copy_row(int64_t plane, int64_t line, uint32_t which, Number* to) const {
+    if (brick_ == nullptr) return;
+    const uint64_t word = brick_->occupied[static_cast<size_t>(plane)];
+    const int shift = static_cast<int>(CellSet::kBrickEdge * line);
+    uint64_t left = word >> shift & which;
+    if (left == 0) return;
+    const uint64_t earlier = word & ((uint64_t{1} << (shift + lowest_bit(left))) - 1);
+    auto index = static_cast<Number>(brick_->begin + brick_->before[static_cast<size_t>(plane)] + count_bits(earlier));
+    for (; left != 0; left &= left - 1) to[lowest_bit(left)] = index++;
+  }
+
+ private:
+  const CellSet::Brick* brick_;
+};
+
+// `kNear`: how many cells outside the brick numbers may be asked for.
+template <class Content, int64_t kNear>
 class Surroundings {
  public:
-  static constexpr int64_t kMargin = 3;  // how many cells outside the brick may be asked for
+  using Number = typename Content::Number;
+  static constexpr int64_t kMargin = 3;  // how many cells outside the brick may be asked for whether they are occupied
   static constexpr int64_t kEdge = CellSet::kBrickEdge;
   static constexpr int64_t kSide = kEdge + 2 * kMargin;
   static constexpr int64_t kWidth = 3 * kEdge;  // a row holds the whole rows of three bricks: simpler, so faster
@@ -21,16 +66,27 @@ class Surroundings {
     const std::array<int64_t, 3> here{z >> 3, y >> 3, x >> 3};
     if (here == brick_) return;
     brick_ = here;
+    is_wide_ = false;
     for (int64_t bz = -1; bz <= 1; ++bz)
-      for (int64_t by = -1; by <= 1; ++by) copy_row(bz, by);
+      for (int64_t by = -1; by <= 1; ++by) copy_rows(bz, by);
   }
 
-  // The code of the cell at a position, 0 where the surface does not pass; its neighbour in the next row is kWidth
-  // further, in the next plane kSide rows further.
-  const uint8_t* code(int64_t z, int64_t y, int64_t x) const {
-    return &code_[(z & 7) + kMargin][(y & 7) + kMargin][(x & 7) + kEdge];
+  // Looks further: must be called before anything is asked of rows more than kNear away.
+  void look_further() {
+    if (is_wide_ || kNear == kMargin) return;
+    is_wide_ = true;
+    for (int64_t z = 0; z < kSide; ++z)
+      for (int64_t y = 0; y < kSide; ++y)
+        if (!is_near(z) || !is_near(y)) row_[z][y] = occupied_in_row(z - kMargin, y - kMargin);
   }
-  // Which cells of a row the surface passes; the next row, the next plane as above. Bit x & 7 is the cell kEdge before x.
+
+  // The number of the cell at a position, and of those within kNear steps; its neighbour in the next row is kWidth further,
+  // in the next plane kSide rows further.
+  const Number* number(int64_t z, int64_t y, int64_t x) const {
+    return &number_[(z & 7) + kMargin][(y & 7) + kMargin][(x & 7) + kEdge];
+  }
+  // Which cells of a row the surface passes; the next row, the next plane as above, those within kNear steps, or all if it was
+  // looked further. Bit x & 7 is the cell kEdge before x.
   const uint32_t* row(int64_t z, int64_t y) const { return &row_[(z & 7) + kMargin][(y & 7) + kMargin]; }
 
  private:
@@ -38,42 +94,51 @@ class Surroundings {
 
   struct View {
     const uint64_t* cells;  // a word a plane
-    const uint8_t* codes;
+    Content content;
   };
-  // What is in the brick at these steps.
   View view(int64_t bz, int64_t by, int64_t bx) const {
-    static constexpr std::array<uint8_t, 512> kNoCodes{};
     static constexpr std::array<uint64_t, 8> kNoCells{};
-    const int64_t z = brick_[0] + bz, y = brick_[1] + by, x = brick_[2] + bx;
-    const bool is_inside = z >= 0 && y >= 0 && x >= 0 && z < cells_.nz && y < cells_.ny && x < cells_.nx;
-    const int32_t index = is_inside ? cells_.brick_at[static_cast<size_t>((z * cells_.ny + y) * cells_.nx + x)] : -1;
-    if (index < 0) return {kNoCells.data(), kNoCodes.data()};
-    return {cells_.bricks[static_cast<size_t>(index)].occupied.data(), cells_.codes[static_cast<size_t>(index)].data()};
+    const CellSet::Brick* brick = cells_.brick(brick_[0] + bz, brick_[1] + by, brick_[2] + bx);
+    return {brick == nullptr ? kNoCells.data() : brick->occupied.data(), Content(cells_, brick)};
   }
 
-  // Takes over what the three bricks in a row have within the margin.
-  void copy_row(int64_t bz, int64_t by) {
+  static bool is_near(int64_t place) { return place >= kMargin - kNear && place < kMargin + kEdge + kNear; }
+
+  // Of a row whose place is counted from the first one of the brick.
+  uint32_t occupied_in_row(int64_t z, int64_t y) const {
+    uint32_t occupied = 0;
+    for (int64_t bx = -1; bx <= 1; ++bx) {
+      const CellSet::Brick* brick = cells_.brick(brick_[0] + (z >> 3), brick_[1] + (y >> 3), brick_[2] + bx);
+      if (brick == nullptr) continue;
+      const uint64_t row = brick->occupied[static_cast<size_t>(z & 7)] >> (kEdge * (y & 7)) & 0xFF;
+      occupied |= static_cast<uint32_t>(row << (kEdge * (bx + 1)));
+    }
+    return occupied;
+  }
+
+  // Takes over what the three bricks in a row have within kNear steps.
+  void copy_rows(int64_t bz, int64_t by) {
     const View before = view(bz, by, -1), here = view(bz, by, 0), after = view(bz, by, 1);
-    const int64_t first_z = bz < 0 ? kEdge - kMargin : 0, last_z = bz > 0 ? kMargin : kEdge;
-    const int64_t first_y = by < 0 ? kEdge - kMargin : 0, last_y = by > 0 ? kMargin : kEdge;
+    const int64_t first_z = bz < 0 ? kEdge - kNear : 0, last_z = bz > 0 ? kNear : kEdge;
+    const int64_t first_y = by < 0 ? kEdge - kNear : 0, last_y = by > 0 ? kNear : kEdge;
     for (int64_t plane = first_z; plane < last_z; ++plane) {
       const auto to_z = static_cast<size_t>(kMargin + kEdge * bz + plane);
       for (int64_t line = first_y; line < last_y; ++line) {
         const auto to_y = static_cast<size_t>(kMargin + kEdge * by + line);
         auto bits = [&](const View& brick) { return static_cast<uint32_t>(brick.cells[plane] >> (kEdge * line) & 0xFF); };
         row_[to_z][to_y] = bits(before) | bits(here) << kEdge | bits(after) << (2 * kEdge);
-        uint8_t* to = code_[to_z][to_y];
-        const int64_t from = kEdge * (kEdge * plane + line);
-        std::memcpy(to, before.codes + from, kEdge);
-        std::memcpy(to + kEdge, here.codes + from, kEdge);
-        std::memcpy(to + 2 * kEdge, after.codes + from, kEdge);
+        Number* to = number_[to_z][to_y];
+        before.content.copy_row(plane, line, 0xFF << (kEdge - kNear) & 0xFF, to);
+        here.content.copy_row(plane, line, 0xFF, to + kEdge);
+        after.content.copy_row(plane, line, (1 << kNear) - 1, to + 2 * kEdge);
       }
     }
   }
 
   const CellSet& cells_;
   std::array<int64_t, 3> brick_{-9, -9, -9};
-  uint8_t code_[kSide][kSide][kWidth];
+  bool is_wide_ = false;
+  Number number_[kSide][kSide][kWidth];
   uint32_t row_[kSide][kSide];
 };
 

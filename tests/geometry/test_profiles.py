@@ -6,7 +6,7 @@ import pytest
 from segauge import surface_metrics
 from segauge.geometry.reference.profiles import _circle_zeros
 from segauge.geometry.reference.subvoxel import edge_positions
-from segauge.geometry.subvoxel import CHORD_STEPS, FAR_STEPS, REACH, THICK, WIDTHS, subvoxel_rule
+from segauge.geometry.subvoxel import CHORD_REACH, FAR_STEPS, REACH, THICK, WIDTHS, subvoxel_rule
 from segauge.grid import Grid
 from segauge.phantoms import Ball, Box, distance_truth
 
@@ -72,11 +72,13 @@ def test_a_flat_top_stays_in_the_middle():
 def test_outlines_out_of_reach_change_nothing():
     rng = np.random.default_rng(3)
     spacing = (1.0, 1.0, 2.0)
-    reach = int(max(FAR_STEPS, CHORD_STEPS) * spacing[2] + np.ceil(REACH * WIDTHS[0])) + 1
-    mask = np.zeros((60, 12, 12), dtype=bool)
+    chords = CHORD_REACH * np.sqrt(spacing[2] * min(spacing))
+    reach = int(max(FAR_STEPS * spacing[2], chords) + np.ceil(REACH * WIDTHS[0])) + 1
+    size = 12 + reach + 20
+    mask = np.zeros((size, 12, 12), dtype=bool)
     mask[2:12, 2:10, 2:10] = rng.random((10, 8, 8)) < 0.7
     changed = mask.copy()
-    changed[12 + reach + 1 :] = rng.random((60 - 12 - reach - 1, 12, 12)) < 0.4
+    changed[12 + reach + 1 :] = rng.random((19, 12, 12)) < 0.4
     rule = subvoxel_rule(np.diag(spacing))
     for before, after in zip(edge_positions(mask, rule), edge_positions(changed, rule), strict=True):
         np.testing.assert_array_equal(before[:11], after[:11])

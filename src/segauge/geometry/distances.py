@@ -77,6 +77,11 @@ def measure_surface_distances(
     still count as surface that others can be near to.
     """
     threads = thread_count(threads)
+    order = _finest_last(linear)
+    if surface == "subvoxel" and order != sorted(order):
+        linear = np.ascontiguousarray(linear[np.ix_(order, order)])
+        pred, gt = pred.transposed(order), gt.transposed(order)
+        ignore = None if ignore is None else ignore.transposed(order)
     lattice, unit_mm = _lattice(surface, linear)
     prepared = _prepared(engine(), surface, lattice)
     if surface == "subvoxel":
@@ -133,6 +138,17 @@ def find_boundary_bands(
         pred, gt, surface, prepared, width, thread_count(threads)
     )
     return bands
+
+
+def _finest_last(linear: Floats) -> list[int]:
+    """Return the order of the axes in which the sub-voxel surface is found quickest.
+
+    Where they are at right angles, those across thick slices come first: rows of voxels within a slice say more.
+    """
+    edges = np.diag(linear).tolist()
+    if np.any(linear != np.diag(edges)):
+        return list(range(len(edges)))
+    return sorted(range(len(edges)), key=lambda axis: -edges[axis])
 
 
 def _lattice(surface: SurfaceKind, linear: Floats) -> tuple[Floats, float]:

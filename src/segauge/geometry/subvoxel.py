@@ -17,15 +17,16 @@ boundary divides the edge between two neighbours of different class in the ratio
 - Across thick slices neighbours along the edge are too far away for a bell. Between two slices that both show an
   outline nearby, the circle through three of the outlines says where the surface passes (`reference/profiles.py`).
 
-The surface is the marching-cubes surface with its vertices moved along their edges. Chords and outlines further away
-than `CHORD_STEPS` and `FAR_STEPS` voxels along the edge are long, and what is `REACH` widths beyond their ends, change
-nothing.
+The surface is the marching-cubes surface with its vertices moved along their edges. Chords that end further away than
+`CHORD_REACH` allows, outlines further away than `FAR_STEPS` of the edge, and what is `REACH` widths beyond either,
+change nothing.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import numpy.typing as npt
@@ -41,23 +42,33 @@ Ints = npt.NDArray[np.int64]
 WIDTHS = (2.0, math.sqrt(2), 1.0)
 THIN_FROM, THIN_TO = 0.3, 0.6
 #: Widths after which a bell is cut off; at least one voxel along each axis.
-REACH = 2.5
+REACH = 2.0
 #: Slices are thick from this many smallest voxel edges on. There an outline may be this many slices away from a column
 #: of voxels outside of it, and inside, to say something about it.
 THICK = 1.5
 NEAR_STEPS, FAR_STEPS = 2.0, 8.0
-#: The end of a chord may be this many steps of the edge away from a column of voxels to say something about its cap.
-CHORD_STEPS = 10.0
+#: The end of a chord may be this many geometric means of the edge and the smallest one away from a column of voxels to
+#: say something about its cap: the chords of a cap grow as the root of its depth does.
+CHORD_REACH = 20.0
 #: How much the end of a chord is taken to be off, in smallest voxel edges, and the roundness of a cap, which is 1 for
 #: balls, as long as nothing is known of it: the more these would move the end of a cap, the less the chord counts.
-CHORD_ERROR, ROUNDNESS_ERROR = 0.2, 0.2
+CHORD_ERROR, ROUNDNESS_ERROR = 0.12, 0.2
+#: By how much of a step chords end a strip too high that ends halfway between two layers.
+STRIP_ERROR = 0.1
+#: The variance of what bells say, in steps: on a slope, and how much more on a flat top.
+BELLS_VARIANCE, FLAT_VARIANCE = 0.004, 0.15
+#: Where the depths at the ends of an edge add up to less than this part of it, the surface crosses it on a slope of
+#: more than 45 degrees: that is no cap. Across thick slices, where bells do not see a slope, this is not asked.
+SLOPE = 0.7
+#: A top is flat if it is as far as this many steps of the edge.
+FLAT_STEPS = 10.0
 #: The largest cosine between two axes at right angles.
 RIGHT_ANGLE = 1e-6
 #: The least share of an edge between a voxel centre and the surface.
 MARGIN = 1e-3
-#: Shares are held between these: below, nothing is left of the other class in a double; above, a voxel is on the wrong
-#: side by so much that it does not matter how much.
-LEAST_SHARE, LARGEST_SHARE = 1e-300, 0.999
+#: Shares are held between these: below, a voxel is so deep, and above so far on the wrong side, that it does not matter
+#: how much.
+LEAST_SHARE, LARGEST_SHARE = 1e-6, 0.999
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,8 +100,9 @@ class SubvoxelRule:
 
     Three bells, widest first; `thin_from_mm` and `thin_to_mm`: how much less deep the widest may find a voxel than the
     next before the narrower ones begin to count, and count alone.
-    `cap_axes`: those along which chords end caps; the ends of chords may be `chord_steps` of the axis' steps away, and
-    are taken to be off by `chord_error_mm`, the roundness of a cap by `roundness_error`.
+    `cap_axes`: those along which chords end caps. By axis of the edge that is cut: the ends of chords may be
+    `chord_reach_mm` away, and there are none where the depths at the ends of the edge add up to less than
+    `slope_to_mm`. Ends are taken to be off by `chord_error_mm`, the roundness of a cap by `roundness_error`.
     `thick_axes`: across thick slices; an outline may be `near_steps` of their steps away from a column of voxels
     outside of it, `far_steps` inside.
     """
@@ -104,8 +116,13 @@ class SubvoxelRule:
     chord_error_mm: float
     cap_axes: tuple[int, ...]
     thick_axes: tuple[int, ...]
-    chord_steps: float = CHORD_STEPS
+    chord_reach_mm: tuple[float, ...]
+    slope_to_mm: tuple[float, ...]
     roundness_error: float = ROUNDNESS_ERROR
+    strip_error: float = STRIP_ERROR
+    bells_variance: float = BELLS_VARIANCE
+    flat_variance: float = FLAT_VARIANCE
+    flat_steps: float = FLAT_STEPS
     near_steps: float = NEAR_STEPS
     far_steps: float = FAR_STEPS
     margin: float = MARGIN
@@ -126,6 +143,7 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
     wide, middle, narrow = (
         Bell(width * finest, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist())) for width in WIDTHS
     )
+    thick = tuple(axis for axis in axes if edges[axis] >= THICK * finest)
     return SubvoxelRule(
         len(linear),
         np.ascontiguousarray(linear),
@@ -135,7 +153,9 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
         THIN_TO * finest,
         CHORD_ERROR * finest,
         axes,
-        tuple(axis for axis in axes if edges[axis] >= THICK * finest),
+        thick,
+        tuple(CHORD_REACH * math.sqrt(edge * finest) for edge in edges.tolist()),
+        tuple(0.0 if axis in thick else SLOPE * edge for axis, edge in enumerate(edges.tolist())),
     )
 
 
@@ -156,6 +176,7 @@ def _bell_along(step: float) -> Floats:
     return np.asarray(weights / weights.sum())
 
 
+@cache
 def cell_loops(ndim: int) -> CellLoops:
     """Return the loops of all cell codes of the marching-cubes surface."""
     pieces = pieces_by_code("marching-cubes", ndim)

@@ -19,7 +19,10 @@ Bools = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class SubvoxelSurface:
-    """The pieces of a surface in mm, cell by cell: samples with their areas, and what distances are measured to."""
+    """The pieces of a surface in mm, cell by cell: samples with their areas, and what distances are measured to.
+
+    A polygon has one sample, the mean of its corners: the middle of the fan of triangles that distances go to.
+    """
 
     points: Floats
     areas: Floats
@@ -66,7 +69,10 @@ def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
     depth = depths(mask, rule)
     cuts = [_positions_along(axis, mask, depth, rule.margin) for axis in range(mask.ndim)]
     caps = [
-        chord_positions(axis, mask, cuts, rule) if axis in rule.cap_axes else cuts[axis] for axis in range(mask.ndim)
+        chord_positions(axis, mask, cuts, _slopes_along(axis, mask, depth, rule), rule)
+        if axis in rule.cap_axes
+        else cut
+        for axis, cut in enumerate(cuts)
     ]
     profiles = {axis: profile_positions(axis, mask, cuts, rule) for axis in rule.thick_axes}
     return [
@@ -82,28 +88,25 @@ def subvoxel_surface(mask: Bools, ignore: Bools | None, rule: SubvoxelRule) -> S
 def surface_through(mask: Bools, ignore: Bools | None, cuts: list[Floats], rule: SubvoxelRule) -> SubvoxelSurface:
     """Return the surface that cuts the edges of the padded mask where it is told to, whatever told so."""
     cells = find_cells(mask, ignore, "marching-cubes")
-    outlines, is_sampled = [], []
+    pieces, middles, sizes = [], [], []
     for position, code, heard in zip(cells.position, cells.code, cells.sample_code, strict=True):
-        for outline in _outlines(position, int(code), cuts, rule):
-            outlines.append(outline @ rule.linear.T)
-            is_sampled.append(heard == code)
-    pieces = [outline[np.newaxis] if rule.ndim == 2 else triangles_of(outline) for outline in outlines]
-    every = np.concatenate(pieces)
-    sampled = np.repeat(is_sampled, [len(piece) for piece in pieces])
-    return SubvoxelSurface(
-        _three_columns(every[sampled].mean(axis=1)), _sizes(every[sampled], rule.ndim), _targets(every, rule.ndim)
-    )
+        for corners in _outlines(position, int(code), cuts, rule):
+            outline = corners @ rule.linear.T
+            pieces.append(outline[np.newaxis] if rule.ndim == 2 else triangles_of(outline))
+            if heard == code:
+                middles.append(outline.mean(axis=0))
+                sizes.append(_size(pieces[-1], rule.ndim))
+    points = np.reshape(middles, (-1, rule.ndim))
+    return SubvoxelSurface(_three_columns(points), np.array(sizes), _targets(np.concatenate(pieces), rule.ndim))
 
 
 def _depths_of(mask: Bools, bell: Bell, rule: SubvoxelRule) -> Floats:
     from scipy import ndimage, special
 
-    shares = []
-    for share, outside in ((mask.astype(np.float64), 0.0), ((~mask).astype(np.float64), 1.0)):
-        for axis, weights in enumerate(bell.along):
-            share = ndimage.convolve1d(share, weights, axis=axis, mode="constant", cval=outside)
-        shares.append(share)
-    other = np.clip(np.where(mask, shares[1], shares[0]), rule.least_share, rule.largest_share)
+    share = mask.astype(np.float64)
+    for axis, weights in enumerate(bell.along):
+        share = ndimage.convolve1d(share, weights, axis=axis, mode="constant")
+    other = np.clip(np.where(mask, 1 - share, share), rule.least_share, rule.largest_share)
     return np.asarray(-bell.width_mm * special.ndtri(other))
 
 
@@ -113,10 +116,21 @@ def _positions_along(axis: int, mask: Bools, depth: Floats, margin: float) -> Fl
     whole = low + high
     position = np.divide(low, whole, out=np.full(whole.shape, 0.5), where=whole > 0)
     position = np.clip(position, margin, 1 - margin)
-    around = np.concatenate([np.zeros_like(inside[:1]), inside, np.zeros_like(inside[:1])])
-    is_thin = (around[:-3] != around[1:-2]) | (around[2:-1] != around[3:])
-    position = np.where(is_thin, 0.5, position)
+    position = np.where(_is_thin(inside), 0.5, position)
     return np.moveaxis(np.where(inside[:-1] != inside[1:], position, np.nan), 0, axis)
+
+
+def _slopes_along(axis: int, mask: Bools, depth: Floats, rule: SubvoxelRule) -> Bools:
+    """Return which edges along an axis the surface crosses on a slope, as far as bells can tell."""
+    deep = np.moveaxis(depth, axis, 0)
+    is_slope = (deep[:-1] + deep[1:] < rule.slope_to_mm[axis]) & ~_is_thin(np.moveaxis(mask, axis, 0))
+    return np.moveaxis(is_slope, 0, axis)
+
+
+def _is_thin(inside: Bools) -> Bools:
+    """Return for every edge along the first axis whether what it begins or ends in is a single voxel thick."""
+    around = np.concatenate([np.zeros_like(inside[:1]), inside, np.zeros_like(inside[:1])])
+    return np.asarray((around[:-3] != around[1:-2]) | (around[2:-1] != around[3:]))
 
 
 def _outlines(position: Ints, code: int, cuts: list[Floats], rule: SubvoxelRule) -> list[Floats]:
@@ -133,9 +147,9 @@ def _outlines(position: Ints, code: int, cuts: list[Floats], rule: SubvoxelRule)
     return outlines
 
 
-def _sizes(pieces: Floats, ndim: int) -> Floats:
+def _size(pieces: Floats, ndim: int) -> float:
     extents = triangle_normals(pieces) if ndim == 3 else pieces[:, 1] - pieces[:, 0]
-    return np.asarray(np.linalg.norm(extents, axis=1))
+    return float(np.linalg.norm(extents, axis=1).sum())
 
 
 def _targets(pieces: Floats, ndim: int) -> Targets:
