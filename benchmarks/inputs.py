@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from benchmarks.tools import Case, Files, Pair
+from segauge.geometry.masks import tabulate
 
 PROJECT = Path(__file__).resolve().parent.parent
 TOLERANCE_MM = 1.0
@@ -105,11 +105,11 @@ def cropped_pair(case: Case, labels: tuple[int, ...]) -> Pair | None:
 
     Contiguous in memory, so that no tool pays for the file's axis order: what a careful user passes.
     """
-    masks = [np.isin(labelmap, labels) for labelmap in (case.pred, case.gt)]
-    if not all(mask.any() for mask in masks):
+    overlap = tabulate(case.pred, case.gt).overlap(labels, labels)
+    if overlap.box is None or 0 in (overlap.pred_count, overlap.gt_count):
         return None
-    box = _box_of(masks[0] | masks[1])
-    pred, gt = (np.ascontiguousarray(mask[box]) for mask in masks)
+    box = tuple(slice(max(first - 1, 0), stop + 1) for first, stop in zip(*overlap.box, strict=True))
+    pred, gt = (np.ascontiguousarray(np.isin(labelmap[box], labels)) for labelmap in (case.pred, case.gt))
     return Pair(pred, gt, case.spacing, case.tolerance_mm)
 
 
@@ -117,12 +117,3 @@ def whole_pair(case: Case, labels: tuple[int, ...]) -> Pair:
     """Return a structure's masks as large as the image, in the file's axis order: what a hasty user passes."""
     pred, gt = (np.isin(labelmap, labels) for labelmap in (case.pred, case.gt))
     return Pair(pred, gt, case.spacing, case.tolerance_mm)
-
-
-def _box_of(mask: npt.NDArray[np.bool_]) -> tuple[slice, ...]:
-    sides = []
-    for axis, length in enumerate(mask.shape):
-        others = tuple(other for other in range(mask.ndim) if other != axis)
-        found = np.flatnonzero(mask.any(axis=others))
-        sides.append(slice(max(int(found[0]) - 1, 0), min(int(found[-1]) + 2, length)))
-    return tuple(sides)

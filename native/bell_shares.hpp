@@ -160,9 +160,14 @@ class BellShares {
 
   void along_row(uint64_t row, const SubvoxelRule::Bell& bell, uint8_t groups, double* shares) const {
     const uint64_t bits = row >> (halo_[2] - bell.radius[2]), window = 2 * uint64_t{window_of(bell.radius[2])} + 1;
+    const std::array<double, 2>* sums = bell.of_neighbours.data();
     const size_t last = kGroup * static_cast<size_t>(32 - __builtin_clz(groups));
-    for (size_t x = kGroup * static_cast<size_t>(lowest_bit(groups)); x < last; x += 2)
-      std::memcpy(shares + x, &bell.of_neighbours[bits >> x & window], 2 * sizeof(double));
+    static_assert(kGroup == 4);
+    for (size_t x = kGroup * static_cast<size_t>(lowest_bit(groups)); x < last; x += kGroup) {
+      const uint64_t here = bits >> x;
+      std::memcpy(shares + x, &sums[here & window], 2 * sizeof(double));
+      std::memcpy(shares + x + 2, &sums[here >> 2 & window], 2 * sizeof(double));
+    }
   }
 
   // Adds up rows of shares, the first of which is given, `stride` numbers apart, weighed as along an axis.

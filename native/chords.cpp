@@ -188,17 +188,24 @@ class Caps {
 
 void move_to_chords(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const CutsOnLines& lines,
                     const SubvoxelRule& rule, int threads) {
-  constexpr size_t kCellsPerChunk = 4096;
+  constexpr size_t kChunk = 4096;  // edges
   std::array<std::optional<Caps>, 3> caps;
   for (size_t axis = 0; axis < 3; ++axis)
     if (rule.has_caps[axis]) caps[axis].emplace(axis, mask, lines, rule);
-  const size_t chunks = (set.cells.size() + kCellsPerChunk - 1) / kCellsPerChunk;
+  const size_t chunks = (cuts.edges.size() + kChunk - 1) / kChunk;
   parallel_for(static_cast<int64_t>(chunks), threads, [&](int64_t chunk) {
-    const size_t first = static_cast<size_t>(chunk) * kCellsPerChunk;
-    for (size_t i = first; i < std::min(set.cells.size(), first + kCellsPerChunk); ++i)
-      for (size_t axis = 0; axis < 3; ++axis)
-        if (caps[axis] && cuts.has(i, axis) && !cuts.is_settled(i, axis))
-          cuts.cut[i][axis] = caps[axis]->moved(place_of(set.cells[i]), cuts.is_low_inside(i), cuts.cut[i][axis]);
+    // which of them are to be moved, without a question that a processor must guess
+    std::array<EdgeCuts::Edge, kChunk + 1> open;
+    size_t count = 0;
+    const size_t first = static_cast<size_t>(chunk) * kChunk, last = std::min(cuts.edges.size(), first + kChunk);
+    for (size_t e = first; e < last; ++e) {
+      open[count] = cuts.edges[e];
+      count += rule.has_caps[open[count].axis] && !cuts.is_settled(open[count].cell, open[count].axis);
+    }
+    for (size_t k = 0; k < count; ++k) {
+      const auto [cell, axis] = open[k];
+      cuts.cut[cell][axis] = caps[axis]->moved(place_of(set.cells[cell]), cuts.is_low_inside(cell), cuts.cut[cell][axis]);
+    }
   });
 }
 

@@ -171,16 +171,9 @@ struct CutsOnLines {
 
   CutsOnLines(const EdgeCuts& cuts, const CellSet& set, const Place& size, const SubvoxelRule& rule)
       : along{CutLines(size, 0), CutLines(size, 1), CutLines(size, 2)} {
-    auto for_edges = [&](auto&& visit) {
-      for (size_t i = 0; i < set.cells.size(); ++i) {
-        const Place at = place_of(set.cells[i]);
-        for (size_t axis = 0; axis < 3; ++axis)
-          if (cuts.has(i, axis)) visit(i, axis, at);
-      }
-    };
-    for_edges([&](size_t, size_t axis, const Place& at) { along[axis].announce(at); });
+    for (const auto& [cell, axis] : cuts.edges) along[axis].announce(place_of(set.cells[cell]));
     for (CutLines& lines : along) lines.make_room();
-    for_edges([&](size_t i, size_t axis, const Place& at) { along[axis].add(at, cuts.cut[i][axis]); });
+    for (const auto& [cell, axis] : cuts.edges) along[axis].add(place_of(set.cells[cell]), cuts.cut[cell][axis]);
     for (CutLines& lines : along) lines.sort();
     for (size_t axis = 0; axis < 3 && rule.ndim == 3; ++axis)
       if (rule.is_thick[axis]) diagonals[axis].emplace(Diagonals{{cuts, set, size, axis, true}, {cuts, set, size, axis, false}});

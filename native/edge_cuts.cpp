@@ -21,11 +21,24 @@ std::vector<std::array<int64_t, 3>> blocks_of(const CellSet& set) {
   return blocks;
 }
 
+// Without a question that a processor must guess: all are written, and the next overwrites what is not cut.
+void list_edges(EdgeCuts& cuts) {
+  cuts.edges.resize(3 * cuts.code.size());
+  size_t count = 0;
+  for (uint32_t cell = 0; cell < cuts.code.size(); ++cell)
+    for (uint32_t axis = 0; axis < 3; ++axis) {
+      cuts.edges[count] = {cell, axis};
+      count += cuts.has(cell, axis);
+    }
+  cuts.edges.resize(count);
+}
+
 }  // namespace
 
 EdgeCuts find_cuts(const BitVolume& mask, const CellSet& set, std::vector<uint8_t> codes, const SubvoxelRule& rule,
                    int threads) {
-  EdgeCuts cuts{rule.ndim, std::move(codes), {}, {}};
+  EdgeCuts cuts{rule.ndim, std::move(codes), {}, {}, {}};
+  list_edges(cuts);
   cuts.cut.resize(set.cells.size());
   cuts.settled.assign(set.cells.size(), 0);
   const std::vector<std::array<int64_t, 3>> blocks = blocks_of(set);

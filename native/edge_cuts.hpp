@@ -11,6 +11,11 @@ struct EdgeCuts {
   std::vector<uint8_t> settled;  // by cell, a bit an axis: which of the edges that begin there no chord moves
   // by cell and axis: of the edge that begins at its lower corner, 0 to 1; of edges that are not cut nothing is known
   Unzeroed<std::array<double, 3>> cut;
+  // all edges that are cut, in the order of their cells
+  struct Edge {
+    uint32_t cell, axis;
+  };
+  Unzeroed<Edge> edges;
 
   // Whether that edge is cut. Bits of a code: the corners, the last axis first.
   bool has(size_t cell, size_t axis) const {

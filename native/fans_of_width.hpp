@@ -26,7 +26,15 @@ inline Lanes squared_to_triangles(const LanePoints& d, const LanePoints& u, cons
   return lowest(spoke, (lowest(lowest(s, r), rest) >= 0) ? plane : rim);
 }
 
-double squared_to_fans(const Vec3& point, const FanTable::Shape& shape, const double* numbers) {
+// The least of all numbers in a register: by halves, which takes fewer steps than one after the other.
+inline double least_of(Lanes a) {
+#if SEGAUGE_LANES == 4
+  a = lowest(a, __builtin_shufflevector(a, a, 2, 3, 0, 1));
+#endif
+  return a[0] < a[1] ? a[0] : a[1];
+}
+
+inline double squared_to_fans(const Vec3& point, const FanTable::Shape& shape, const double* numbers) {
   const Lanes none{};
   Lanes best = none + __builtin_inf();
   for (size_t f = 0; f < shape.fans; ++f) {
@@ -37,9 +45,7 @@ double squared_to_fans(const Vec3& point, const FanTable::Shape& shape, const do
       best = lowest(best, squared_to_triangles(d, load_spokes(spokes + k, row), load_spokes(spokes + k + 1, row)));
     numbers += FanNumbers::room_for(corners);
   }
-  double least = best[0];
-  for (size_t k = 1; k < SEGAUGE_LANES; ++k) least = best[k] < least ? best[k] : least;
-  return least;
+  return least_of(best);
 }
 
 inline Lanes root(Lanes a) {
@@ -209,13 +215,25 @@ inline uint32_t signs_of(decltype(Rough{} < Rough{}) is_true) {
 }
 #endif
 
+inline float least_of(Rough a) {
+#if SEGAUGE_LANES == 4
+  const Rough b = __builtin_shufflevector(a, a, 4, 5, 6, 7, 0, 1, 2, 3);
+  a = a < b ? a : b;
+  const Rough c = __builtin_shufflevector(a, a, 2, 3, 0, 1, 6, 7, 4, 5);
+#else
+  const Rough c = __builtin_shufflevector(a, a, 2, 3, 0, 1);
+#endif
+  a = a < c ? a : c;
+  return a[0] < a[1] ? a[0] : a[1];
+}
+
 // The discs of a list of cells from the i-th on, as many as fill a register, their middles in mm from the cell of the point.
-inline RoughDiscs load_discs(const Fans::OfCell* cells, const RoughOffset* offsets, const CellList& list, size_t i) {
+inline RoughDiscs load_discs(const CellContents& of, const CellList& list, size_t i) {
   static_assert(sizeof(Disc) == 8 * sizeof(float));
   Rough low[4], high[4];
   for (size_t k = 0; k < 4; ++k) {
-    auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&cells[list.index[at]].disc); };
-    auto middle = [&](size_t at) { return load_quarter(disc(at)) + load_quarter(offsets[list.place[at]].data()); };
+    auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&of.cells[list.index[at]].disc); };
+    auto middle = [&](size_t at) { return load_quarter(disc(at)) + load_quarter(of.offsets[list.place[at]].rough); };
     auto normal = [&](size_t at) { return load_quarter(disc(at) + 4); };
 #if SEGAUGE_LANES == 4
     low[k] = side_by_side(middle(i + k), middle(i + k + 4));
@@ -230,38 +248,51 @@ inline RoughDiscs load_discs(const Fans::OfCell* cells, const RoughOffset* offse
   return {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
 }
 
-ChosenCells choose_cells(const Vec3& point, double allowed, float slack, const Fans::OfCell* cells, const RoughOffset* offsets,
-                         CellList& list) {
+inline double squared_to_cell(const Vec3& point, const CellContents& of, const CellList& list, size_t i) {
+  const Vec3& offset = of.offsets[list.place[i]].exact;
+  const Fans::OfCell& cell = of.cells[list.index[i]];
+  return squared_to_fans({point[0] - offset[0], point[1] - offset[1], point[2] - offset[2]}, of.shapes[cell.code],
+                         of.numbers + cell.begin);
+}
+
+double squared_to_cells(const Vec3& point, double best, const CellContents& of, const CellList& list) {
   constexpr size_t kMostRegisters = CellList::kMost / kRoughs;
   const Rough none{};
   const Rough px = none + static_cast<float>(point[0]), py = none + static_cast<float>(point[1]),
               pz = none + static_cast<float>(point[2]);
-  Rough nearest = none + static_cast<float>(allowed), middle[kMostRegisters], least[kMostRegisters];
+  Rough nearest = none + static_cast<float>(best), middle[kMostRegisters], least[kMostRegisters];
   const size_t registers = (list.count + kRoughs - 1) / kRoughs;
   for (size_t r = 0; r < registers; ++r) {
-    const RoughDiscs discs = load_discs(cells, offsets, list, r * kRoughs);
+    const RoughDiscs discs = load_discs(of, list, r * kRoughs);
     const Rough x = px - discs.x, y = py - discs.y, z = pz - discs.z;
     middle[r] = x * x + y * y + z * z;
     nearest = middle[r] < nearest ? middle[r] : nearest;
     const Rough of_disc = squared_to_discs(x, y, z, middle[r], discs), of_cell = load_rough(list.least.data() + r * kRoughs);
     least[r] = of_disc > of_cell ? of_disc : of_cell;
-    __builtin_memcpy(list.least.data() + r * kRoughs, &least[r], sizeof least[r]);
   }
-  float reach = nearest[0];
-  for (size_t k = 1; k < kRoughs; ++k) reach = nearest[k] < reach ? nearest[k] : reach;
-  const Rough found = none + reach, limit = none + (reach * (1 + 1e-5f) + slack);
-  ChosenCells chosen{0, 0};
-  for (size_t r = 0; r < registers; ++r) {
-    chosen.may |= signs_of(least[r] <= limit) << (r * kRoughs);
-    chosen.nearest |= signs_of(middle[r] <= found) << (r * kRoughs);
+  const float reach = least_of(nearest);
+  const Rough found = none + reach;
+  uint32_t first = 0;
+  for (size_t r = 0; r < registers; ++r) first |= signs_of(middle[r] <= found) << (r * kRoughs);
+  uint32_t left = list.count < CellList::kMost ? (1u << list.count) - 1 : ~uint32_t{0};
+  first &= left & (0u - first);
+  // one bit each: cells that may hold something as near as that
+  auto within = [&](float squared) {
+    const Rough limit = none + (squared * (1 + 1e-5f) + of.slack);
+    uint32_t cells = 0;
+    for (size_t r = 0; r < registers; ++r) cells |= signs_of(least[r] <= limit) << (r * kRoughs);
+    return cells;
+  };
+  for (uint32_t next = first != 0 ? first : left & within(reach); next != 0;) {
+    const double squared = squared_to_cell(point, of, list, static_cast<size_t>(__builtin_ctz(next)));
+    best = squared < best ? squared : best;
+    left &= ~(next & (0u - next)) & within(static_cast<float>(best));
+    next = left;
   }
-  const uint32_t listed = list.count < CellList::kMost ? (1u << list.count) - 1 : ~uint32_t{0};
-  chosen.may &= listed;
-  chosen.nearest &= listed & (0u - chosen.nearest);
-  return chosen;
+  return best;
 }
 
-constexpr LaneFunctions kLanesOfWidth{squared_distances, squared_to_fans, write_fan, weigh_by_discs, choose_cells, sum_rows};
+constexpr LaneFunctions kLanesOfWidth{squared_distances, squared_to_fans, write_fan, weigh_by_discs, squared_to_cells, sum_rows};
 
 }  // namespace
 }  // namespace segauge

@@ -27,15 +27,21 @@ struct CellList {
   static constexpr size_t kMost = 32, kBeyond = 8;  // what is beyond the last one, up to whole registers, is looked at, too
   size_t count = 0;
   std::array<uint32_t, kMost + kBeyond> index, place;  // of the cell; where it lies, by number
-  // no piece of the cell comes below this squared distance: by how near the cell itself is, and by what is found of its disc
-  std::array<float, kMost + kBeyond> least;
+  std::array<float, kMost + kBeyond> least;  // no piece of the cell comes below this squared distance
 };
-// Of a list, one bit each: cells that may hold the nearest piece; and which of all has the nearest middle, or none.
-struct ChosenCells {
-  uint32_t may, nearest;
+// Where a cell may lie, in mm from that of a point.
+struct CellOffset {
+  Vec3 exact;
+  float rough[4];  // the last one 0
 };
-// Where cells may lie, in mm from that of the point; four numbers, the last one 0.
-using RoughOffset = std::array<float, 4>;
+// What is in the cells of a list.
+struct CellContents {
+  const Fans::OfCell* cells;           // by index
+  const double* numbers;               // of their fans
+  const FanTable::Shape* shapes;       // by code
+  const CellOffset* offsets;           // by place
+  float slack;                         // squared mm that outweigh rounding to float
+};
 
 // For registers of one width. All give the same bits.
 struct LaneFunctions {
@@ -48,10 +54,10 @@ struct LaneFunctions {
   FanMeasures (*write_fan)(const FanCorners& corners, size_t count, double* numbers);
   // Works out the least squared distance of candidates with their discs.
   void (*weigh_by_discs)(const RoughPoints& points, Candidate* first, Candidate* last);
-  // Which cells may hold the nearest piece of a point: those whose discs come as near as the nearest of the middles does, and
-  // as `allowed`, squared. `slack`: what outweighs rounding, in squared mm.
-  ChosenCells (*choose_cells)(const Vec3& point, double allowed, float slack, const Fans::OfCell* cells,
-                              const RoughOffset* offsets, CellList& list);
+  // The squared distance of a point, in mm from the origin of its cell, from the nearest piece in the cells of a list, if it
+  // is less than `best`. Discs tell which of them can hold it; the one with the nearest middle comes first: what is found
+  // there excludes most others.
+  double (*squared_to_cells)(const Vec3& point, double best, const CellContents& contents, const CellList& list);
   // Adds up rows of some groups of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of
   // `which`.
   void (*sum_rows)(const double* first, size_t stride, const double* weight, uint32_t which, double base, size_t groups,

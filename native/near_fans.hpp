@@ -54,8 +54,7 @@ struct RowOrders {
   }
 };
 
-// Finds the nearest piece of a surface within kReach cells of a point. Bounds from discs are worked out for all cells that
-// may be near, and those that can hold the nearest piece are measured. Only for lattices with axes at right angles.
+// Finds the nearest piece of a surface within kReach cells of a point. Only for lattices with axes at right angles.
 class NearFans : private NearPlaces {
  public:
   // A squared distance, infinity if there is nothing, and whether nothing further away can be nearer.
@@ -67,16 +66,21 @@ class NearFans : private NearPlaces {
   NearFans(const SubvoxelSurface& to, const SubvoxelRule& rule) : to_(to), rule_(rule), around_(to.set) {
     double diagonal = 0;
     for (const Vec3& step : rule.lattice.step) diagonal += std::sqrt(dot(step, step));
-    slack_ = static_cast<float>(4e-6 * diagonal * diagonal);
+    contents_ = {to.fans.cell.data(), to.fans.numbers.data(), rule.fans.shape.data(), offset_.data(),
+                 static_cast<float>(4e-6 * diagonal * diagonal)};
+    squared_step_ = kInfinity;
+    for (size_t axis = rule.ndim == 3 ? 0 : 1; axis < 3; ++axis)
+      squared_step_ = std::min(squared_step_, dot(rule.lattice.step[axis], rule.lattice.step[axis]) * (1 - 1e-9));
     for (int64_t z = -kReach; z <= kReach; ++z)
       for (int64_t y = -kReach; y <= kReach; ++y)
         for (int64_t x = -kReach; x <= kReach; ++x) {
           const Vec3 mm = rule.lattice.offset(z, y, x);
           const size_t place = place_of(z, y, x);
-          offset_[place] = mm;
-          rough_offset_[place] = {static_cast<float>(mm[0]), static_cast<float>(mm[1]), static_cast<float>(mm[2]), 0};
+          offset_[place] = {mm, {static_cast<float>(mm[0]), static_cast<float>(mm[1]), static_cast<float>(mm[2]), 0}};
         }
   }
+
+  NearFans(const NearFans&) = delete;  // its own offsets are pointed at
 
   // Looks around the brick of a cell: those that are asked for next must be in it.
   void enter(const Cell& cell) { around_.enter(cell.z, cell.y, cell.x); }
@@ -91,6 +95,7 @@ class NearFans : private NearPlaces {
     best_ = kInfinity;
     list_touching();
     try_listed();
+    if (best_ <= squared_step_) return {best_, true};
     for (int64_t reach = 1;; ++reach) {
       if (best_ <= clearance(reach)) return {best_, true};
       if (reach == kReach) return {best_, false};
@@ -181,8 +186,6 @@ class NearFans : private NearPlaces {
     }
   }
 
-  // Measures those of the listed cells that may hold something nearer, the one with the nearest middle first: what is found
-  // there excludes most others.
   void try_listed() {
     if (list_.count == 0) return;
     for (size_t k = 0; k < CellList::kBeyond; ++k) {
@@ -190,30 +193,17 @@ class NearFans : private NearPlaces {
       list_.place[list_.count + k] = list_.place[list_.count - 1];
       list_.least[list_.count + k] = 0;
     }
-    const ChosenCells chosen =
-        lanes_.choose_cells(*point_, best_, slack_, to_.fans.cell.data(), rough_offset_.data(), list_);
+    best_ = lanes_.squared_to_cells(*point_, best_, contents_, list_);
     list_.count = 0;
-    if (chosen.nearest != 0) measure(static_cast<size_t>(lowest_bit(chosen.nearest)));
-    for (uint32_t left = chosen.may & ~chosen.nearest; left != 0; left &= left - 1) {
-      const auto i = static_cast<size_t>(lowest_bit(left));
-      if (list_.least[i] <= best_ * (1 + 1e-5) + slack_) measure(i);
-    }
-  }
-
-  void measure(size_t listed) {
-    const Vec3& offset = offset_[list_.place[listed]];
-    const Vec3 point{(*point_)[0] - offset[0], (*point_)[1] - offset[1], (*point_)[2] - offset[2]};
-    const Fans::OfCell& cell = to_.fans.cell[list_.index[listed]];
-    best_ = std::min(best_, lanes_.squared_to_fans(point, rule_.fans.shape[cell.code], to_.fans.numbers.data() + cell.begin));
   }
 
   const SubvoxelSurface& to_;
   const SubvoxelRule& rule_;
   Around around_;
   const LaneFunctions& lanes_ = LaneFunctions::here();
-  float slack_;  // squared mm that outweigh rounding to float
-  std::array<Vec3, kSide * kSide * kSide> offset_;  // by place: of the cell there, in mm
-  std::array<RoughOffset, kSide * kSide * kSide> rough_offset_;
+  double squared_step_;  // the least: what does not touch the cell of a point is further away from it
+  std::array<CellOffset, kSide * kSide * kSide> offset_;  // by place
+  CellContents contents_;
   CellList list_;
   // the query at hand
   const Vec3* point_ = nullptr;

@@ -43,15 +43,15 @@ struct EdgesBySlice {
   std::vector<Edge> edges;
 
   EdgesBySlice(const EdgeCuts& cuts, const CellSet& set, const Slices& slices) : start(slices.count() + 1, 0) {
-    for (size_t i = 0; i < set.cells.size(); ++i)
-      if (cuts.has(i, slices.axis)) ++start[slices.of(set.cells[i]) + 1];
+    for (const auto& [cell, axis] : cuts.edges)
+      if (axis == slices.axis) ++start[slices.of(set.cells[cell]) + 1];
     for (size_t slice = 0; slice < slices.count(); ++slice) start[slice + 1] += start[slice];
     edges.resize(start.back());
     std::vector<size_t> next(start.begin(), start.end() - 1);
-    for (size_t i = 0; i < set.cells.size(); ++i)
-      if (cuts.has(i, slices.axis)) {
-        const Cell& cell = set.cells[i];
-        edges[next[slices.of(cell)]++] = {place_of(cell), cuts.is_low_inside(i), i};
+    for (const auto& [cell, axis] : cuts.edges)
+      if (axis == slices.axis) {
+        const Cell& of = set.cells[cell];
+        edges[next[slices.of(of)]++] = {place_of(of), cuts.is_low_inside(cell), cell};
       }
   }
 };

@@ -52,9 +52,11 @@ class FanWriter {
       const CellSet::Brick* other = b == 0 ? &brick : set_.brick(brick.z + bz, brick.y + by, brick.x + bx);
       if (other == nullptr) continue;
       const IndicesOfCells indices(set_, other);
-      for (int64_t plane = 0; plane < (bz == 0 ? kEdge : 1); ++plane)
-        for (int64_t line = 0; line < (by == 0 ? kEdge : 1); ++line)
-          indices.copy_row(plane, line, bx == 0 ? 0xFF : 1, &owner_[place_of(kEdge * bz + plane, kEdge * by + line, kEdge * bx)]);
+      for (int64_t plane = 0; plane < (bz == 0 ? kEdge : 1); ++plane) {
+        uint32_t* to = &owner_[static_cast<size_t>(place_of(kEdge * bz + plane, kEdge * by, kEdge * bx))];
+        if (bx == 0) indices.copy_rows(plane, 0, by == 0 ? kEdge : 1, to, kSide);
+        if (bx == 1) indices.copy_first(plane, 0, by == 0 ? kEdge : 1, to, kSide);
+      }
     }
   }
 

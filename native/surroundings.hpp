@@ -17,14 +17,27 @@ class CodesOfCells {
   CodesOfCells(const CellSet& set, const CellSet::Brick* brick)
       : codes_(brick == nullptr ? kNone.data() : set.codes[static_cast<size_t>(brick - set.bricks.data())].data()) {}
 
-  // Those of a row; of the cells whose bits are set, or of all.
-  void copy_row(int64_t plane, int64_t line, uint32_t, Number* to) const {
-    std::memcpy(to, codes_ + CellSet::kBrickEdge * (CellSet::kBrickEdge * plane + line), CellSet::kBrickEdge);
+  // Those of the rows [first, last) of a plane; `to`: where the first of them begins, `stride` numbers before the next.
+  void copy_rows(int64_t plane, int64_t first, int64_t last, Number* to, int64_t stride) const {
+    const uint8_t* from = codes_ + CellSet::kBrickEdge * (CellSet::kBrickEdge * plane + first);
+    for (int64_t line = first; line < last; ++line, from += CellSet::kBrickEdge, to += stride)
+      std::memcpy(to, from, CellSet::kBrickEdge);
   }
 
  private:
   static constexpr std::array<uint8_t, 512> kNone{};
   const uint8_t* codes_;
+};
+
+// By which of the eight cells of a row are occupied, one bit each: how many of them come before each place.
+struct EarlierInRow {
+  uint8_t count[256][CellSet::kBrickEdge];
+
+  constexpr EarlierInRow() : count{} {
+    for (size_t row = 0; row < 256; ++row)
+      for (size_t x = 1; x < CellSet::kBrickEdge; ++x)
+        count[row][x] = static_cast<uint8_t>(count[row][x - 1] + (row >> (x - 1) & 1));
+  }
 };
 
 // The indices of cells; of places where the surface does not pass nothing is known.
@@ -34,18 +47,45 @@ class IndicesOfCells {
 
   IndicesOfCells(const CellSet&, const CellSet::Brick* brick) : brick_(brick) {}
 
-  void copy_row(int64_t plane, int64_t line, uint32_t which, Number* to) const {
-    if (brick_ == nullptr) return;
-    const uint64_t word = brick_->occupied[static_cast<size_t>(plane)];
-    const int shift = static_cast<int>(CellSet::kBrickEdge * line);
-    uint64_t left = word >> shift & which;
-    if (left == 0) return;
-    const uint64_t earlier = word & ((uint64_t{1} << (shift + lowest_bit(left))) - 1);
-    auto index = static_cast<Number>(brick_->begin + brick_->before[static_cast<size_t>(plane)] + count_bits(earlier));
-    for (; left != 0; left &= left - 1) to[lowest_bit(left)] = index++;
+  // Those of the rows [first, last) of a plane; `to`: where the first of them begins, `stride` numbers before the next.
+  void copy_rows(int64_t plane, int64_t first, int64_t last, Number* to, int64_t stride) const {
+    for_rows(plane, first, last, [&](Number begin, uint32_t row) {
+      const uint8_t* earlier = kEarlier.count[row];
+      for (size_t x = 0; x < CellSet::kBrickEdge; ++x) to[x] = begin + earlier[x];
+      to += stride;
+    });
+  }
+  // Of every row the first one alone, and the last one, which stands seven places on.
+  void copy_first(int64_t plane, int64_t first, int64_t last, Number* to, int64_t stride) const {
+    for_rows(plane, first, last, [&](Number begin, uint32_t) {
+      *to = begin;
+      to += stride;
+    });
+  }
+  void copy_last(int64_t plane, int64_t first, int64_t last, Number* to, int64_t stride) const {
+    for_rows(plane, first, last, [&](Number begin, uint32_t row) {
+      to[CellSet::kBrickEdge - 1] = begin + static_cast<Number>(count_bits(row)) - 1;
+      to += stride;
+    });
   }
 
  private:
+  // Calls visit(index of the first cell of a row, which of its cells are occupied).
+  template <class Visit>
+  void for_rows(int64_t plane, int64_t first, int64_t last, Visit&& visit) const {
+    if (brick_ == nullptr) return;
+    const uint64_t word = brick_->occupied[static_cast<size_t>(plane)];
+    const uint64_t earlier = word & ((uint64_t{1} << (CellSet::kBrickEdge * first)) - 1);
+    auto begin = static_cast<Number>(brick_->begin + brick_->before[static_cast<size_t>(plane)] + count_bits(earlier));
+    uint64_t rows = word >> (CellSet::kBrickEdge * first);
+    for (int64_t line = first; line < last; ++line, rows >>= CellSet::kBrickEdge) {
+      const auto row = static_cast<uint32_t>(rows & 0xFF);
+      visit(begin, row);
+      begin += static_cast<Number>(count_bits(row));
+    }
+  }
+
+  static constexpr EarlierInRow kEarlier{};
   const CellSet::Brick* brick_;
 };
 
@@ -123,14 +163,20 @@ class Surroundings {
     const int64_t first_y = by < 0 ? kEdge - kNear : 0, last_y = by > 0 ? kNear : kEdge;
     for (int64_t plane = first_z; plane < last_z; ++plane) {
       const auto to_z = static_cast<size_t>(kMargin + kEdge * bz + plane);
+      const auto to_y = static_cast<size_t>(kMargin + kEdge * by + first_y);
+      uint32_t* row = &row_[to_z][to_y];
       for (int64_t line = first_y; line < last_y; ++line) {
-        const auto to_y = static_cast<size_t>(kMargin + kEdge * by + line);
         auto bits = [&](const View& brick) { return static_cast<uint32_t>(brick.cells[plane] >> (kEdge * line) & 0xFF); };
-        row_[to_z][to_y] = bits(before) | bits(here) << kEdge | bits(after) << (2 * kEdge);
-        Number* to = number_[to_z][to_y];
-        before.content.copy_row(plane, line, 0xFF << (kEdge - kNear) & 0xFF, to);
-        here.content.copy_row(plane, line, 0xFF, to + kEdge);
-        after.content.copy_row(plane, line, (1 << kNear) - 1, to + 2 * kEdge);
+        *row++ = bits(before) | bits(here) << kEdge | bits(after) << (2 * kEdge);
+      }
+      Number* to = number_[to_z][to_y];
+      here.content.copy_rows(plane, first_y, last_y, to + kEdge, kWidth);
+      if constexpr (kNear == 1) {
+        before.content.copy_last(plane, first_y, last_y, to, kWidth);
+        after.content.copy_first(plane, first_y, last_y, to + 2 * kEdge, kWidth);
+      } else {
+        before.content.copy_rows(plane, first_y, last_y, to, kWidth);
+        after.content.copy_rows(plane, first_y, last_y, to + 2 * kEdge, kWidth);
       }
     }
   }

@@ -1,6 +1,6 @@
 """How far each tool is from the truth: pairs of solids whose distances are known, over spacings and anisotropies.
 
-`python -m benchmarks.accuracy.surfaces [--pairs 6] [--set name] [--peers all|none|a,b] [--out file.json]`
+`python -m benchmarks.accuracy.surfaces [--pairs 6[,shape=12]] [--set name] [--peers all|none|a,b] [--out file.json]`
 
 A set of pairs is drawn from its name. Constants of our surfaces were tuned on the published one: what they are worth is
 judged (`benchmarks.accuracy.promises`) on a set of another name.
@@ -82,11 +82,24 @@ def _truth(pred: Phantom, gt: Phantom) -> DistanceTruth:
         return sampled_truth(pred, gt, SAMPLES)
 
 
+def pairs_asked_for(text: str, shapes: Sequence[str]) -> dict[str, int]:
+    """Return how many pairs of each shape a command line asks for: `30`, or `30,lesion=200`."""
+    words = text.split(",")
+    try:
+        counts = dict.fromkeys(shapes, int(words[0]))
+        others = {name: int(count) for name, count in (word.split("=") for word in words[1:])}
+    except ValueError:
+        raise SystemExit(f"--pairs should be a number, or as 30,lesion=200; it is {text}.") from None
+    if unknown := sorted(set(others) - set(shapes)):
+        raise SystemExit(f"--pairs names {', '.join(unknown)}, which is not among the shapes: {', '.join(shapes)}.")
+    return {**counts, **others}
+
+
 def ask(
-    runner: Runner, tools: Sequence[str], shapes: Sequence[str], pairs: int, name_of_set: str = PUBLISHED
+    runner: Runner, tools: Sequence[str], pairs_of: Mapping[str, int], name_of_set: str = PUBLISHED
 ) -> Iterator[Answer]:
-    """Let every tool measure the same pairs, each of them drawn at every spacing."""
-    for shape in shapes:
+    """Let every tool measure the same pairs of each shape, each of them drawn at every spacing."""
+    for shape, pairs in pairs_of.items():
         for number in range(pairs):
             pred, gt = drawn_pair(shape, number, name_of_set)
             truth = true_values(pred, gt)
@@ -138,7 +151,7 @@ def _cell(answers: Sequence[Answer], column: str) -> str:
 def main(arguments: Sequence[str] | None = None) -> list[Answer]:
     """Parse the command line, ask all tools, print and write the tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy.surfaces", description=__doc__)
-    parser.add_argument("--pairs", type=int, default=6, help="pairs of each shape, drawn at every spacing")
+    parser.add_argument("--pairs", default="6", help="pairs of each shape, drawn at every spacing; 30,lesion=200")
     parser.add_argument("--set", default=PUBLISHED, help="name of the set of pairs; every name draws others")
     parser.add_argument(
         "--shapes",
@@ -148,8 +161,9 @@ def main(arguments: Sequence[str] | None = None) -> list[Answer]:
     parser.add_argument("--peers", default="all", help="comma-separated; all, none")
     parser.add_argument("--out", type=Path, help="write answers to this JSON file and the tables beside it as .md")
     given = parser.parse_args(arguments)
+    pairs_of = pairs_asked_for(given.pairs, given.shapes.split(","))
     with Runner(Effort(repeats=1)) as runner:
-        answers = list(ask(runner, tools_asked_for(given.peers), given.shapes.split(","), given.pairs, given.set))
+        answers = list(ask(runner, tools_asked_for(given.peers), pairs_of, given.set))
     text = describe(answers)
     print(text)
     if given.out is not None:

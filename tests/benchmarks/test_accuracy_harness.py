@@ -4,7 +4,7 @@ import math
 import pytest
 from benchmarks.accuracy.promises import judge
 from benchmarks.accuracy.solids import SHAPES, drawn_pair, voxels_across
-from benchmarks.accuracy.surfaces import OURS, TOLERANCE_MM, Answer, describe, main, true_values
+from benchmarks.accuracy.surfaces import OURS, TOLERANCE_MM, Answer, describe, main, pairs_asked_for, true_values
 
 from segauge.phantoms import Ball, Box, Ellipsoid, Torus
 
@@ -91,7 +91,26 @@ def test_promises_are_held_against_the_nearest_package_at_every_spacing():
     assert list(verdicts(small)) == ["SKIP  ASSD", "SKIP  NSD", "SKIP  HD95"]
     found = verdicts([*kept, *broken, *small])
     assert list(found) == ["FAIL  ASSD", "SKIP  NSD", "PASS  HD95"]
-    assert "above: torus at 1 x 1 x 1 0.300 (1 pairs)" in found["FAIL  ASSD"]
+    assert "above: torus at 1 x 1 x 1 0.300 ± nan (1 pairs)" in found["FAIL  ASSD"]
+
+
+def test_a_ratio_of_errors_has_a_standard_error():
+    pairs = [
+        answer
+        for ours, theirs in ((0.1, 0.2), (0.3, 0.2), (0.2, 0.2))
+        for answer in off_by("box", 30.0, segauge=theirs, segauge_subvoxel=ours)
+    ]
+    # means of 0.2 and 0.2; what is left of ours beside theirs is -0.1, 0.1 and 0
+    assert "largest box at 1 x 1 x 1 1.00 ± 0.289 (3 pairs)" in str(judge(pairs)[4])
+
+
+def test_more_pairs_of_a_shape_can_be_asked_for():
+    assert pairs_asked_for("6", ["ball", "box"]) == {"ball": 6, "box": 6}
+    assert pairs_asked_for("6,box=20", ["ball", "box"]) == {"ball": 6, "box": 20}
+    with pytest.raises(SystemExit, match="names tube, which is not among the shapes: ball, box"):
+        pairs_asked_for("6,tube=20", ["ball", "box"])
+    with pytest.raises(SystemExit, match="should be a number"):
+        pairs_asked_for("many", ["ball"])
 
 
 def test_what_is_small_thin_or_square_is_held_against_marching_cubes():
@@ -100,5 +119,5 @@ def test_what_is_small_thin_or_square_is_held_against_marching_cubes():
     )
     found = [str(verdict) for verdict in judge(answers)[3:]]
     assert [verdict[:4] for verdict in found] == ["SKIP", "FAIL", "FAIL", "SKIP"]
-    assert "above: lesion at 1 x 1 x 1 1.15 (1 pairs)" in found[1]
+    assert "above: lesion at 1 x 1 x 1 1.15 ± nan (1 pairs)" in found[1]
     assert "box at" not in found[1]

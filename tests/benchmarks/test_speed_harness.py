@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from benchmarks.peers import Timing, Worker
 from benchmarks.runner import TURNS, Effort, Runner
+from benchmarks.speed import subvoxel
 from benchmarks.speed.measure import main
 from benchmarks.speed.requirements import judge
 from benchmarks.speed.results import CaseResult, ScalingResult, SpeedRun, StructureResult
+from benchmarks.speed.subvoxel import Cost
 from benchmarks.tools import Case, Pair
+
+from segauge.phantoms import Ball
 
 TINY = Effort(repeats=2, budget_s=1.0, timeout_s=60.0)
 
@@ -123,3 +127,20 @@ def test_growth_is_the_slope_of_the_logarithms(exponent, kept):
     # A power law is fitted exactly, up to rounding.
     assert growth.exponent == pytest.approx(exponent)
     assert set(verdicts(SpeedRun("", (), (), (growth,), ())).values()) == {kept}
+
+
+def test_the_sub_voxel_surface_is_held_against_marching_cubes_structure_by_structure():
+    costs = [Cost("phantoms", "ball", 1.0, 2.0), Cost("kits-66", "kidney", 2.0, 6.2), Cost("kits-66", "cyst", 1.0, 1.5)]
+    kept, broken = (str(verdict) for verdict in subvoxel.judge(costs))
+    assert kept.startswith("PASS  phantoms: at most 3 times")
+    assert broken.startswith("FAIL  kits-66: ")
+    assert "longest 3.10x (kidney), median 2.30x, n = 2, 1 above" in broken
+
+
+def test_what_has_no_data_is_left_out_of_the_sub_voxel_costs_and_named(monkeypatch, capsys):
+    monkeypatch.setattr(subvoxel, "case_folder", lambda: None)
+    monkeypatch.setattr(subvoxel, "SOLIDS", {"ball": (Ball((0.0, 0.0, 0.0), 5.0), (1.0, 1.0, 1.0))})
+    subvoxel.main(["--pairs", "phantoms,kits-66", "--repeats", "1"])
+    printed = capsys.readouterr().out
+    assert "kits-66: left out, needs nibabel and the data in ../shared" in printed
+    assert "| phantoms: ball |" in printed
