@@ -4,6 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 from segauge.geometry import reference
 from segauge.geometry.engine import engine
@@ -225,6 +226,33 @@ def test_boxes_keep_their_edges(spacing):
         mask = np.pad(np.ones(size, dtype=bool), int(FLAT_STEPS) + 1)
         for cuts in edge_positions(mask, rule):
             assert np.all(cuts[np.isfinite(cuts)] == 0.5)
+
+
+def test_a_third_layer_tells_a_tilted_box_from_a_ball():
+    """Its top, a little inclined, is no flat top; a round cap would end up to a slice of 5 mm away."""
+    rng = np.random.default_rng(1)
+    spacing, half_sizes = np.array([0.8, 0.8, 5.0]), np.array([14.0, 12.0, 15.0])
+    rule = subvoxel_rule(np.diag(spacing))
+    errors = {"the rule": [], "round caps": []}
+    for _ in range(3):
+        turned = Rotation.from_euler("xyz", [*rng.uniform(-2, 2, size=2), rng.uniform(0, 90)], degrees=True)
+        first = -np.ceil(24 / spacing) - rng.uniform(0, 1, size=3)
+        places = np.moveaxis(np.indices((62, 62, 12)), 0, -1)
+        mask = box_distance((places + first) * spacing, turned, half_sizes) <= 0
+        for name, changed in (("the rule", rule), ("round caps", dataclasses.replace(rule, roundness_error=0.0))):
+            cuts = edge_positions(mask, changed)[2]
+            at = np.argwhere(np.isfinite(cuts)).astype(float)
+            at[:, 2] += cuts[np.isfinite(cuts)]
+            errors[name].append(np.abs(box_distance((at + first) * spacing, turned, half_sizes)).mean())
+    # measured: 0.4 and 1.2 mm
+    assert np.mean(errors["the rule"]) < 0.6 * np.mean(errors["round caps"])
+
+
+def box_distance(points, turned, half_sizes):
+    """Return signed distances from the surface of a box around the origin, negative inside."""
+    beyond = np.abs(turned.apply(points.reshape(-1, 3))) - half_sizes
+    outside = np.linalg.norm(np.maximum(beyond, 0), axis=1)
+    return (outside + np.minimum(beyond.max(axis=1), 0)).reshape(points.shape[:-1])
 
 
 @pytest.mark.parametrize("far", [1, 4, int(FLAT_STEPS)])
