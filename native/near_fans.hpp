@@ -8,8 +8,8 @@
 #include "subvoxel.hpp"
 #include "surroundings.hpp"
 
-#if defined(__SSSE3__)
-#include <tmmintrin.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
 #endif
 
 namespace segauge {
@@ -28,6 +28,17 @@ struct NearPlaces {
 
 typedef uint32_t FourNumbers __attribute__((vector_size(16)));
 typedef float FourFloats __attribute__((vector_size(16)));
+
+// Which of four numbers are at most as large as others, one bit each.
+inline uint32_t at_most(FourFloats numbers, FourFloats others) {
+#if defined(__SSE2__)
+  return static_cast<uint32_t>(_mm_movemask_ps((__m128)(numbers <= others)));
+#else
+  uint32_t bits = 0;
+  for (uint32_t k = 0; k < 4; ++k) bits |= static_cast<uint32_t>(numbers[k] <= others[k]) << k;
+  return bits;
+#endif
+}
 
 // For each pattern of three cells in a row that are occupied or not: the order in which the occupied ones come first.
 struct RowOrders {
@@ -93,7 +104,14 @@ class NearFans : private NearPlaces {
     number_ = around_.number(cell.z, cell.y, cell.x);
     shift_ = static_cast<int>((cell.x & 7) + Around::kEdge - kReach);
     best_ = kInfinity;
-    list_touching();
+    // where two surfaces nearly agree, what is in the same cell excludes most others, and often all
+    const bool is_here = row_[0] >> (shift_ + kReach) & 1;
+    if (is_here) {
+      const Fans::OfCell& own = to_.fans.cell[*number_];
+      best_ = lanes_.squared_to_fans(point, rule_.fans.shape[own.code], to_.fans.numbers.data() + own.begin);
+      if (best_ <= clearance(0)) return {best_, true};
+    }
+    list_touching(is_here);
     try_listed();
     if (best_ <= squared_step_) return {best_, true};
     for (int64_t reach = 1;; ++reach) {
@@ -106,11 +124,11 @@ class NearFans : private NearPlaces {
  private:
   static constexpr RowOrders kOrders{};
 
-  // The cell itself and those of the 26 that touch it which are occupied, row by row, without a question that a processor
-  // must guess: all of a row are written, and the next row overwrites what is not there.
-  void list_touching() {
+  // The cell itself, unless it was tried, and those of the 26 that touch it which are occupied and near enough: row by row,
+  // without a question that a processor must guess: all of a row are written, and the next row overwrites what is not there.
+  void list_touching(bool is_here_tried) {
     const int shift = shift_ + static_cast<int>(kReach) - 1;
-    float gap[3][4];  // by axis, to the cells before, here and after
+    float gap[3][4];  // squared, by axis: to the cells before, here and after
     for (size_t axis = 0; axis < 3; ++axis) {
       const auto before = static_cast<float>((*point_)[axis]);
       const float after = static_cast<float>(rule_.lattice.step[axis][axis]) - before;
@@ -121,11 +139,13 @@ class NearFans : private NearPlaces {
     }
     FourFloats along_x;
     std::memcpy(&along_x, gap[2], sizeof along_x);
+    const FourFloats allowed = FourFloats{} + static_cast<float>(best_ * (1 + 1e-6));
     size_t count = 0;
     for (int64_t z = -1; z <= 1; ++z)
       for (int64_t y = -1; y <= 1; ++y) {
-        const uint32_t pattern = row_[row_at(z, y)] >> shift & 7;
         const FourFloats away = along_x + (gap[0][z + 1] + gap[1][y + 1]);
+        uint32_t pattern = row_[row_at(z, y)] >> shift & 7 & at_most(away, allowed);
+        if (z == 0 && y == 0) pattern &= is_here_tried ? 5 : 7;
         const FourNumbers nearest = kOrders.put((FourNumbers)away, pattern);
         std::memcpy(list_.least.data() + count, &nearest, sizeof nearest);
         const auto first = static_cast<uint32_t>(place_of(z, y, -1));
