@@ -124,7 +124,7 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
         Run(
             "The sub-voxel surface beside marching cubes",
             _SUBVOXEL,
-            (*_SUBVOXEL, "--pairs", "phantoms", "--repeats", "1"),
+            (*_SUBVOXEL, "--pairs", "phantoms", "--rounds", "1"),
             _as_markdown,
         ),
     ),

@@ -1,6 +1,6 @@
 """How much longer the sub-voxel surface takes than marching cubes: in turns, processor time of one thread.
 
-`python -m benchmarks.speed.subvoxel [--pairs phantoms,kits-66,...] [--repeats 9]`
+`python -m benchmarks.speed.subvoxel [--pairs phantoms,kits-66,...] [--rounds 9]`
 
 Real structures are cut to their boxes, and have 30 voxels or more: what takes longest on fewer is neither surface.
 """
@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import math
 import statistics
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from benchmarks.inputs import CASES, case_folder, cropped_pair, load_case
@@ -55,11 +56,18 @@ class Cost:
         return self.subvoxel / self.marching_cubes
 
 
-def measure(case: str, structure: str, pair: Pair, repeats: int) -> Cost:
-    """Return the least time of several turns."""
-    turns = [(_seconds(pair, "marching-cubes"), _seconds(pair, "subvoxel")) for _ in range(repeats)]
-    cubes, ours = (min(column) for column in zip(*turns, strict=True))
-    return Cost(case, structure, cubes, ours)
+def measure(pairs: Mapping[tuple[str, str], Pair], rounds: int) -> list[Cost]:
+    """Return the least times of several rounds over all structures, by case and structure.
+
+    What disturbs a machine for seconds disturbs the turns of one structure within one round, not all of them.
+    """
+    least = dict.fromkeys(pairs, (math.inf, math.inf))
+    for number in range(rounds):
+        print(f"... round {number + 1} of {rounds}", flush=True)
+        for key, pair in pairs.items():
+            cubes, ours = least[key]
+            least[key] = min(cubes, _seconds(pair, "marching-cubes")), min(ours, _seconds(pair, "subvoxel"))
+    return [Cost(*key, *seconds) for key, seconds in least.items()]
 
 
 def _seconds(pair: Pair, surface: SurfaceKind) -> float:
@@ -125,14 +133,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Parse the command line, measure in turns, print times, their ratios, and whether the promise is kept."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.subvoxel", description=__doc__)
     parser.add_argument("--pairs", default=",".join(PAIRS), help="cases by name, and phantoms")
-    parser.add_argument("--repeats", type=int, default=9, help="turns; the least time of all counts")
+    parser.add_argument("--rounds", type=int, default=9, help="over all structures; the least time of all counts")
     chosen = parser.parse_args(arguments)
-    costs: list[Cost] = []
+    pairs: dict[tuple[str, str], Pair] = {}
     for case in chosen.pairs.split(","):
-        found = [measure(case, structure, pair, chosen.repeats) for structure, pair in _pairs_of(case)]
+        found = {(case, structure): pair for structure, pair in _pairs_of(case)}
         if not found:
             print(f"{case}: left out, needs nibabel and the data in ../shared\n")
-        costs += found
+        pairs |= found
+    costs = measure(pairs, chosen.rounds)
     print("# The sub-voxel surface beside marching cubes\n")
     print(
         markdown_table(["structure", "marching cubes, ms", "sub-voxel, ms", "ratio"], [_row(c) for c in _shown(costs)])

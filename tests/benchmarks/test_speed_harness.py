@@ -140,7 +140,7 @@ def test_the_sub_voxel_surface_is_held_against_marching_cubes_structure_by_struc
 def test_what_has_no_data_is_left_out_of_the_sub_voxel_costs_and_named(monkeypatch, capsys):
     monkeypatch.setattr(subvoxel, "case_folder", lambda: None)
     monkeypatch.setattr(subvoxel, "SOLIDS", {"ball": (Ball((0.0, 0.0, 0.0), 5.0), (1.0, 1.0, 1.0))})
-    subvoxel.main(["--pairs", "phantoms,kits-66", "--repeats", "1"])
+    subvoxel.main(["--pairs", "phantoms,kits-66", "--rounds", "1"])
     printed = capsys.readouterr().out
     assert "kits-66: left out, needs nibabel and the data in ../shared" in printed
     assert "| phantoms: ball |" in printed
