@@ -133,10 +133,10 @@ def test_diagonals_reach_as_far_as_a_line(axis):
                 np.testing.assert_allclose(both[0], expected, rtol=0, atol=1e-9)
 
 
-@pytest.mark.parametrize("spacing", [(0.8, 0.8, 2.5), (0.8, 0.8, 5.0)])
-def test_rings_are_found_where_they_run_along_a_diagonal(spacing, monkeypatch):
+def test_rings_are_found_where_they_run_along_a_diagonal(monkeypatch):
     """The chords along both axes are long there."""
     rng = np.random.default_rng(7)
+    spacing = (0.8, 0.8, 5.0)
     rule = subvoxel_rule(np.diag(spacing))
     tori = [Torus((*rng.uniform(-1, 1, size=2).tolist(), float(rng.uniform(0, spacing[2]))), 19.0, 9.0) for _ in "123"]
 
@@ -147,7 +147,7 @@ def test_rings_are_found_where_they_run_along_a_diagonal(spacing, monkeypatch):
     found = error_between_axes()
     monkeypatch.setattr("segauge.geometry.reference.chords._diagonal_arms", lambda *_: [])
     without = error_between_axes()
-    # measured: 0.03 and 0.08 of a slice, without the diagonals 0.09 and 0.38
+    # measured: 0.08 of a slice, without the diagonals 0.38
     assert found < 0.5 * without
 
 
@@ -175,7 +175,7 @@ def top_errors(torus, spacing, rule):
     And how far in degrees it is around the ring from the nearest multiple of a quarter turn before it.
     """
     edges = np.array(spacing)
-    half = np.ceil(30 / edges).astype(int)
+    half = np.ceil((torus.ring_radius_mm + torus.tube_radius_mm + 3) / edges).astype(int)
     mask = torus.rasterize(Grid.from_spacing((2 * half + 1).tolist(), spacing, (-half * edges).tolist())).array != 0
     cuts = edge_positions(mask, rule)[2]
     at = np.argwhere(np.isfinite(cuts))
@@ -187,7 +187,7 @@ def top_errors(torus, spacing, rule):
     return error, np.degrees(np.arctan2(y[is_top], x[is_top])) % 90
 
 
-@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (0.7, 0.7, 1.25), (0.8, 0.8, 2.5)])
+@pytest.mark.parametrize("spacing", [(1.0, 1.0, 1.0), (0.8, 0.8, 2.5)])
 def test_rings_that_lie_between_two_layers_are_found(spacing):
     """Bells see no slope at the top of a ring: they are a fifth of a slice off, chords far less."""
     rng = np.random.default_rng(2)
@@ -198,7 +198,7 @@ def test_rings_that_lie_between_two_layers_are_found(spacing):
         torus = Torus(tuple(rng.uniform(-1, 1, size=3).tolist()), float(rng.uniform(14, 18)), float(rng.uniform(6, 8)))
         errors["chords"].append(abs(top_errors(torus, spacing, rule)[0].mean()) / spacing[2])
         errors["bells"].append(abs(top_errors(torus, spacing, bells)[0].mean()) / spacing[2])
-    # measured: bells 0.16, 0.24 and 0.20; chords 0.02, 0.02 and 0.01
+    # measured: bells 0.16 and 0.20; chords 0.02 and 0.01
     assert np.mean(errors["bells"]) > 0.08
     assert np.mean(errors["chords"]) < np.mean(errors["bells"]) / 5
 

@@ -154,6 +154,7 @@ def larger_mask(name: str) -> BoolArray:
 
 
 @needs_kernel
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["full box", "plane of noise", "specks", "rough ellipsoid"])
 def test_kernel_and_reference_agree_on_larger_masks(name):
     mask = larger_mask(name)
