@@ -33,7 +33,36 @@ class BellShares {
   int64_t side_z() const { return side_z_; }
 
   // Begins with the block whose first voxel has this place in the mask, also outside of it.
-  void enter(const std::array<int64_t, 3>& first) { read_rows(first); }
+  void enter(const std::array<int64_t, 3>& first) {
+    const uint64_t seen = (uint64_t{1} << (kSide + 2 * halo_[2])) - 1;
+    // a row begins in one word and ends in the next; outside the mask there is background
+    const int64_t begin = first[2] - halo_[2], word = begin >> 6, shift = begin & 63;  // rounds down, also below zero
+    const uint64_t has_word = word >= 0 && word < mask_.row_words ? ~uint64_t{0} : 0;
+    const uint64_t has_next = word + 1 < mask_.row_words ? ~uint64_t{0} : 0;
+    const int64_t at = has_word != 0 ? word : 0, next = has_next != 0 ? word + 1 : 0;
+    const int64_t first_y = first[1] - halo_[1];
+    const int64_t from = std::clamp<int64_t>(-first_y, 0, row_count_);
+    const int64_t to = std::clamp<int64_t>(mask_.ny - first_y, 0, row_count_);
+    uint64_t* rows = rows_.data();
+    for (int64_t p = 0; p < side_z_ + 2 * halo_[0]; ++p, rows += row_count_) {
+      const int64_t z = first[0] - halo_[0] + p;
+      Kinds kinds;
+      if (z < 0 || z >= mask_.nz || to <= from) {
+        std::fill_n(rows, row_count_, 0);
+      } else {
+        std::fill_n(rows, from, 0);
+        std::fill_n(rows + to, row_count_ - to, 0);
+        const uint64_t* row = mask_.row(z, first_y + from);
+        for (int64_t k = from; k < to; ++k, row += mask_.row_words) {
+          const uint64_t bits = ((row[at] & has_word) >> shift | (row[next] & has_next) << 1 << (63 - shift)) & seen;
+          rows[k] = bits;
+          kinds.mixed |= static_cast<uint32_t>(bits != 0 && bits != seen) << k;
+          kinds.whole |= static_cast<uint32_t>(bits == seen) << k;
+        }
+      }
+      row_kinds_[static_cast<size_t>(p)] = kinds;
+    }
+  }
 
   // The voxels of a row from the one before the first on; rows from the one before the first to the second after the last.
   uint32_t voxels(int64_t z, int64_t y) const {
@@ -88,37 +117,6 @@ class BellShares {
     return static_cast<uint8_t>((2u << (static_cast<unsigned>(last) / kGroup)) - (1u << (static_cast<unsigned>(first) / kGroup)));
   }
   static uint32_t window_of(int64_t radius) { return (uint32_t{2} << (2 * radius)) - 1; }
-
-  void read_rows(const std::array<int64_t, 3>& first) {
-    const uint64_t seen = (uint64_t{1} << (kSide + 2 * halo_[2])) - 1;
-    // a row begins in one word and ends in the next; outside the mask there is background
-    const int64_t begin = first[2] - halo_[2], word = begin >> 6, shift = begin & 63;  // rounds down, also below zero
-    const uint64_t has_word = word >= 0 && word < mask_.row_words ? ~uint64_t{0} : 0;
-    const uint64_t has_next = word + 1 < mask_.row_words ? ~uint64_t{0} : 0;
-    const int64_t at = has_word != 0 ? word : 0, next = has_next != 0 ? word + 1 : 0;
-    const int64_t first_y = first[1] - halo_[1];
-    const int64_t from = std::clamp<int64_t>(-first_y, 0, row_count_);
-    const int64_t to = std::clamp<int64_t>(mask_.ny - first_y, 0, row_count_);
-    uint64_t* rows = rows_.data();
-    for (int64_t p = 0; p < side_z_ + 2 * halo_[0]; ++p, rows += row_count_) {
-      const int64_t z = first[0] - halo_[0] + p;
-      Kinds kinds;
-      if (z < 0 || z >= mask_.nz || to <= from) {
-        std::fill_n(rows, row_count_, 0);
-      } else {
-        std::fill_n(rows, from, 0);
-        std::fill_n(rows + to, row_count_ - to, 0);
-        const uint64_t* row = mask_.row(z, first_y + from);
-        for (int64_t k = from; k < to; ++k, row += mask_.row_words) {
-          const uint64_t bits = ((row[at] & has_word) >> shift | (row[next] & has_next) << 1 << (63 - shift)) & seen;
-          rows[k] = bits;
-          kinds.mixed |= static_cast<uint32_t>(bits != 0 && bits != seen) << k;
-          kinds.whole |= static_cast<uint32_t>(bits == seen) << k;
-        }
-      }
-      row_kinds_[static_cast<size_t>(p)] = kinds;
-    }
-  }
 
   // Works out which groups of the lines in each plane that a bell looks at are needed: those of the rows within its reach.
   void find_lines(int64_t radius) {

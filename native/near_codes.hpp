@@ -103,7 +103,7 @@ class NearCodes {
     const Target* target = patterns_.target.data();
     double squared[SampleGroup::kSize];
     lanes_.squared_distances(&kOrigin, 1, patterns_.offset(-row.z, -row.y, -x), target + patterns_.target_start[same],
-                       target + patterns_.target_start[same + 1], squared);
+                             target + patterns_.target_start[same + 1], squared);
     return squared[0];
   }
 

@@ -99,7 +99,8 @@ def _pairs_of(name: str) -> Iterator[tuple[str, Pair]]:
 def judge(costs: Sequence[Cost]) -> list[Verdict]:
     """Return the verdict for every case."""
     return [
-        _judge_case(case, [cost for cost in costs if cost.case == case]) for case in {cost.case: 0 for cost in costs}
+        _judge_case(case, [cost for cost in costs if cost.case == case])
+        for case in dict.fromkeys(cost.case for cost in costs)
     ]
 
 
@@ -123,7 +124,7 @@ def _row(cost: Cost) -> list[str]:
 def _shown(costs: Sequence[Cost]) -> list[Cost]:
     """Return the costs that the table has room for: all phantoms, and of a case the longest and the shortest."""
     shown = []
-    for case in {cost.case: 0 for cost in costs}:
+    for case in dict.fromkeys(cost.case for cost in costs):
         ordered = sorted((cost for cost in costs if cost.case == case), key=lambda cost: -cost.ratio)
         shown += ordered if len(ordered) <= 8 else [*ordered[:4], *ordered[-4:]]
     return shown
