@@ -110,6 +110,11 @@ def test_the_curve_of_the_surface_dice_answers_the_pointer(pictured, visit):
     tip = opened.page.locator("#tip")
     tip.wait_for()
     assert tip.inner_text().startswith("cut at 2.5: 0.")
+    # A late word of a scroll that moved nothing under the pointer takes nothing away; a true one does.
+    opened.page.evaluate("document.dispatchEvent(new Event('scroll'))")
+    assert tip.is_visible()
+    opened.page.evaluate("scrollTo(0, scrollY > 400 ? 0 : scrollY + 400)")
+    tip.wait_for(state="hidden")
     assert quiet(opened, pictured)
 
 

@@ -31,18 +31,26 @@
 
   // ---- what a figure's shape says when pointed at
   const tip = document.getElementById("tip");
-  const showTip = (event) => {
-    const shape = event.target.closest?.("svg.figure [role=img]");
+  const tellAt = (x, y, pointed) => {
+    const shape = pointed?.closest?.("svg.figure [role=img]");
     if (!shape) { tip.hidden = true; return; }
     tip.textContent = shape.getAttribute("aria-label");
     tip.hidden = false;
     const box = tip.getBoundingClientRect();
-    tip.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - box.width - 8))}px`;
-    tip.style.top = `${event.clientY + 18 + box.height > innerHeight ? event.clientY - box.height - 12 : event.clientY + 18}px`;
+    tip.style.left = `${Math.max(4, Math.min(x + 14, innerWidth - box.width - 8))}px`;
+    tip.style.top = `${y + 18 + box.height > innerHeight ? y - box.height - 12 : y + 18}px`;
   };
-  document.addEventListener("pointermove", showTip);
-  document.addEventListener("pointerdown", showTip);
-  document.addEventListener("scroll", () => { tip.hidden = true; }, true);
+  let pointer = null;
+  const follow = (event) => {
+    pointer = { x: event.clientX, y: event.clientY };
+    tellAt(pointer.x, pointer.y, event.target);
+  };
+  document.addEventListener("pointermove", follow);
+  document.addEventListener("pointerdown", follow);
+  // A page that scrolls under a pointer at rest puts another shape, or none, below it.
+  document.addEventListener("scroll", () => {
+    if (!tip.hidden) tellAt(pointer.x, pointer.y, document.elementFromPoint(pointer.x, pointer.y));
+  }, true);
 
   // ---- tables: sorted, filtered, a page at a time
   const shown = (number) => {
