@@ -105,6 +105,7 @@ class BellShares {
   static constexpr size_t kGroup = LaneFunctions::kSumGroup;  // voxels of a row whose shares are added up together
   static constexpr size_t kGroups = (kSide + kGroup - 1) / kGroup, kShares = kGroups * kGroup;
   static_assert(kGroups <= LaneFunctions::kMostSumGroups);
+  static_assert(std::tuple_size_v<decltype(SubvoxelRule::Bell::along)::value_type> == LaneFunctions::kMostSumRows);
   // Of some rows, one bit each: what is the same all along a row need not be added up voxel by voxel.
   struct Kinds {
     uint32_t mixed = 0, whole = 0;  // of both classes; all of them foreground
@@ -172,8 +173,8 @@ class BellShares {
   void add_up(const Kinds& kinds, const double* first, size_t stride, uint8_t groups, const SubvoxelRule::Bell& bell, size_t axis,
               double* sum) const {
     const auto begin = static_cast<size_t>(lowest_bit(groups)), end = static_cast<size_t>(32 - __builtin_clz(groups));
-    lanes_.sum_rows(first + begin * kGroup, stride, bell.along[axis].data(), kinds.mixed, bell.of_bits[axis][kinds.whole],
-                    end - begin, sum + begin * kGroup);
+    lanes_.sum_rows(first + begin * kGroup, stride, bell.along[axis].data(), static_cast<size_t>(2 * bell.radius[axis] + 1),
+                    kinds.mixed, bell.of_bits[axis][kinds.whole], end - begin, sum + begin * kGroup);
   }
 
   const BitVolume& mask_;

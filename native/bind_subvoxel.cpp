@@ -15,19 +15,18 @@ namespace {
 SubvoxelRule::Bell read_bell(const nb::handle& bell, size_t skip) {
   SubvoxelRule::Bell out;
   out.width = nb::cast<double>(bell.attr("width_mm"));
-  out.along.fill({1.0});
+  for (auto& weights : out.along) weights[0] = 1;
   size_t axis = skip;
   for (const nb::handle weights : nb::borrow<nb::tuple>(bell.attr("along"))) {
     const auto array = nb::cast<InputArray<double>>(weights);
-    out.along[axis].assign(array.data(), array.data() + array.size());
-    out.radius[axis++] = static_cast<int64_t>(array.size() / 2);
+    out.radius[axis] = static_cast<int64_t>(array.size() / 2);
+    if (out.radius[axis] > SubvoxelRule::Bell::kMostRadius) throw std::invalid_argument("a bell that reaches too far");
+    std::copy_n(array.data(), array.size(), out.along[axis++].data());
   }
-  if (*std::max_element(out.radius.begin(), out.radius.end()) > SubvoxelRule::Bell::kMostRadius)
-    throw std::invalid_argument("a bell that reaches too far");
   for (axis = 0; axis < 3; ++axis)
-    for (uint32_t bits = 0; bits < 1u << out.along[axis].size(); ++bits) {
+    for (uint32_t bits = 0; bits < 2u << (2 * out.radius[axis]); ++bits) {
       double sum = 0;
-      for (size_t k = 0; k < out.along[axis].size(); ++k) sum += bits >> k & 1 ? out.along[axis][k] : 0.0;
+      for (uint32_t k = 0; bits >> k != 0; ++k) sum += bits >> k & 1 ? out.along[axis][k] : 0.0;
       out.of_bits[axis].push_back(sum);
     }
   const std::vector<double>& sums = out.of_bits[2];

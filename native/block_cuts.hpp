@@ -30,20 +30,16 @@ class BlockCuts {
       for (int64_t y = 0; y < kBricks; ++y)
         for (int64_t x = 0; x < kBricks; ++x) {
           const CellSet::Brick* brick = set.brick(at[0] * kBricks + z, at[1] * kBricks + y, at[2] * kBricks + x);
-          if (brick == nullptr) continue;
-          for (size_t axis = rule_.ndim == 3 ? 0 : 1; axis < 3; ++axis) write_brick({z, y, x}, axis, *brick, cuts);
+          if (brick != nullptr) write_brick(set, static_cast<size_t>(brick - set.bricks.data()), cuts);
         }
   }
 
  private:
-  static constexpr int64_t kEdge = BellShares::kEdge, kSide = BellShares::kSide, kBrickEdge = CellSet::kBrickEdge;
+  static constexpr int64_t kEdge = BellShares::kEdge, kSide = BellShares::kSide;
   enum Number : size_t { kWide, kMiddle, kNarrow };  // of a bell
-  // Of a row of cells, one bit each: whose lower corner begins an edge that is cut, and for which of those both classes are
-  // more than one voxel thick.
-  struct Edges {
-    uint32_t cut = 0, thick = 0;
-  };
-  using EdgesOfBlock = std::array<std::array<Edges, kEdge>, kEdge>;  // by z and y
+  // By z and y: of a row of cells, one bit each, whose lower corner begins an edge that is cut, and on both sides of which the
+  // classes are more than one voxel thick.
+  using EdgesOfBlock = std::array<std::array<uint32_t, kEdge>, kEdge>;
 
   void find_edges() {
     constexpr uint32_t kCells = (1u << kEdge) - 1;
@@ -65,7 +61,7 @@ class BlockCuts {
   // Notes the edges along an axis from the voxels of a row that are cut; `thin`: where either class is one voxel thick.
   void note(size_t axis, int64_t z, int64_t y, uint32_t cut, uint32_t thin) {
     const uint32_t thick = cut & ~thin;
-    edges_[axis][static_cast<size_t>(z)][static_cast<size_t>(y)] = {cut, thick};
+    thick_[axis][static_cast<size_t>(z)][static_cast<size_t>(y)] = thick;
     ends_[static_cast<size_t>(z)][static_cast<size_t>(y)] |= thick;
     ends_[static_cast<size_t>(z + (axis == 0))][static_cast<size_t>(y + (axis == 1))] |= axis == 2 ? thick << 1 : thick;
   }
@@ -80,7 +76,7 @@ class BlockCuts {
         if (left == 0) continue;
         const uint32_t inside = bells_.voxels(z, y) >> 1;
         const double *wide_shares = bells_.shares(kWide, z, y), *middle_shares = bells_.shares(kMiddle, z, y);
-        double* depths = depth_[static_cast<size_t>(z * kSide + y)].data();
+        double* depths = depth_.data() + (z * kSide + y) * kSide;
         for (; left != 0; left &= left - 1) {
           const auto x = static_cast<size_t>(lowest_bit(left));
           const bool is_inside = inside >> x & 1;
@@ -101,54 +97,37 @@ class BlockCuts {
     return -rule_.bells[number].width * quantile_(std::min(std::max(other, rule_.least_share), rule_.largest_share));
   }
 
-  // The cuts of the edges along an axis from the cells of a brick, whose place in the block is given.
-  void write_brick(const std::array<int64_t, 3>& place, size_t axis, const CellSet::Brick& brick, EdgeCuts& cuts) const {
-    const int64_t first_z = place[0] * kBrickEdge, first_y = place[1] * kBrickEdge, first_x = place[2] * kBrickEdge;
-    for (int64_t plane = 0; plane < (rule_.ndim == 3 ? kBrickEdge : 1); ++plane) {
-      const uint64_t occupied = brick.occupied[static_cast<size_t>(plane)];
-      size_t cell = static_cast<size_t>(brick.begin) + brick.before[static_cast<size_t>(plane)];
-      for (int64_t line = 0; line < kBrickEdge; ++line) {
-        const auto cells = static_cast<uint32_t>(occupied >> (kBrickEdge * line) & 0xFF);
-        if (cells == 0) continue;
-        const int64_t z = first_z + plane, y = first_y + line;
-        const Edges& edges = edges_[axis][static_cast<size_t>(z)][static_cast<size_t>(y)];
-        const auto row = static_cast<size_t>(z * kSide + y);
-        const double* from = depth_[row].data() + first_x;
-        const double* to = axis == 2 ? from + 1 : depth_[row + (axis == 0 ? kSide : 1)].data() + first_x;
-        write_row(axis, {edges.cut >> first_x & 0xFF, edges.thick >> first_x & 0xFF}, from, to, cells, cell, cuts);
-        cell += static_cast<size_t>(count_bits(cells));
-      }
+  // The cuts of the edges that begin at the cells of a brick: halfway where a class is one voxel thick. Without a question that
+  // a processor must guess.
+  void write_brick(const CellSet& set, size_t brick, EdgeCuts& cuts) const {
+    static constexpr std::array<size_t, 3> kToEnd{kSide * kSide, kSide, 1};
+    constexpr double kHalf = 0.5;
+    for (size_t e = cuts.first_edge[brick]; e < cuts.first_edge[brick + 1]; ++e) {
+      const auto [cell, axis] = cuts.edges[e];
+      const Cell& at = set.cells[cell];
+      const auto z = static_cast<size_t>(at.z & (kEdge - 1)), y = static_cast<size_t>(at.y & (kEdge - 1));
+      const auto x = static_cast<size_t>(at.x & (kEdge - 1));
+      const bool is_thick = thick_[axis][z][y] >> x & 1;
+      const size_t voxel = (z * kSide + y) * kSide + x;
+      const double from = depth_[voxel], to = depth_[voxel + kToEnd[axis]];
+      const double between = cut_between(from, to);
+      std::memcpy(&cuts.cut[cell][axis], is_thick ? &between : &kHalf, sizeof between);
+      cuts.settle(cell, axis, is_thick & (from + to < rule_.slope_to[axis]));
     }
   }
 
-  // `from`, `to`: the depths at the ends of the edges; `cells`: those of the row that are occupied, the first of which has the
-  // index `cell`.
-  void write_row(size_t axis, const Edges& edges, const double* from, const double* to, uint32_t cells, size_t cell,
-                 EdgeCuts& cuts) const {
-    for (uint32_t left = edges.cut; left != 0; left &= left - 1) {
-      const uint32_t here = left & (0u - left);
-      const auto x = static_cast<size_t>(lowest_bit(left));
-      const size_t at = cell + static_cast<size_t>(count_bits(cells & (here - 1)));
-      if ((edges.thick & here) == 0) {
-        cuts.cut[at][axis] = 0.5;
-        continue;
-      }
-      cuts.cut[at][axis] = cut_between(from[x], to[x]);
-      cuts.settle(at, axis, from[x] + to[x] < rule_.slope_to[axis]);
-    }
-  }
-
+  // Halfway between two voxels that both have no depth: what is added is lost in any other.
   double cut_between(double from, double to) const {
-    if (from + to <= 0) return 0.5;
-    return std::min(std::max(from / (from + to), rule_.margin), 1 - rule_.margin);
+    constexpr double kTiny = 1e-300;
+    return std::min(std::max((from + kTiny) / (from + kTiny + (to + kTiny)), rule_.margin), 1 - rule_.margin);
   }
 
   const SubvoxelRule& rule_;
   const NormalQuantile& quantile_ = NormalQuantile::table();
   BellShares bells_;
-  std::array<EdgesOfBlock, 3> edges_{};  // by axis
-  BellShares::VoxelRows ends_{};         // the voxels at the ends of edges
-  std::array<std::array<double, kSide>, kSide * kSide> depth_;  // by row and place, of voxels at the ends of edges
+  std::array<EdgesOfBlock, 3> thick_{};  // by axis
+  BellShares::VoxelRows ends_{};         // the voxels at the ends of thick edges
+  std::array<double, kSide * kSide * kSide> depth_{};  // of voxels at the ends of thick edges, by z, y and x
 };
 
 }  // namespace segauge

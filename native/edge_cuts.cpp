@@ -22,14 +22,18 @@ std::vector<std::array<int64_t, 3>> blocks_of(const CellSet& set) {
 }
 
 // Without a question that a processor must guess: all are written, and the next overwrites what is not cut.
-void list_edges(EdgeCuts& cuts) {
+void list_edges(const CellSet& set, EdgeCuts& cuts) {
   cuts.edges.resize(3 * cuts.code.size());
   size_t count = 0;
-  for (uint32_t cell = 0; cell < cuts.code.size(); ++cell)
-    for (uint32_t axis = 0; axis < 3; ++axis) {
-      cuts.edges[count] = {cell, axis};
-      count += cuts.has(cell, axis);
-    }
+  for (size_t brick = 0; brick < set.bricks.size(); ++brick) {
+    cuts.first_edge.push_back(count);
+    for (auto cell = static_cast<uint32_t>(set.bricks[brick].begin); cell < set.end_of(brick); ++cell)
+      for (uint32_t axis = 0; axis < 3; ++axis) {
+        cuts.edges[count] = {cell, axis};
+        count += cuts.has(cell, axis);
+      }
+  }
+  cuts.first_edge.push_back(count);
   cuts.edges.resize(count);
 }
 
@@ -37,8 +41,8 @@ void list_edges(EdgeCuts& cuts) {
 
 EdgeCuts find_cuts(const BitVolume& mask, const CellSet& set, std::vector<uint8_t> codes, const SubvoxelRule& rule,
                    int threads) {
-  EdgeCuts cuts{rule.ndim, std::move(codes), {}, {}, {}};
-  list_edges(cuts);
+  EdgeCuts cuts{rule.ndim, std::move(codes), {}, {}, {}, {}};
+  list_edges(set, cuts);
   cuts.cut.resize(set.cells.size());
   cuts.settled.assign(set.cells.size(), 0);
   const std::vector<std::array<int64_t, 3>> blocks = blocks_of(set);

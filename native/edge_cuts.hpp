@@ -16,6 +16,7 @@ struct EdgeCuts {
     uint32_t cell, axis;
   };
   Unzeroed<Edge> edges;
+  std::vector<size_t> first_edge;  // by brick of cells, and one more
 
   // Whether that edge is cut. Bits of a code: the corners, the last axis first.
   bool has(size_t cell, size_t axis) const {

@@ -59,11 +59,11 @@ struct LaneFunctions {
   // there excludes most others.
   double (*squared_to_cells)(const Vec3& point, double best, const CellContents& contents, const CellList& list);
   // Adds up rows of some groups of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of
-  // `which`.
-  void (*sum_rows)(const double* first, size_t stride, const double* weight, uint32_t which, double base, size_t groups,
-                   double* sum);
+  // `which`. In all rows there must be numbers; of weights there are kMostSumRows.
+  void (*sum_rows)(const double* first, size_t stride, const double* weight, size_t rows, uint32_t which, double base,
+                   size_t groups, double* sum);
 
-  static constexpr size_t kSumGroup = 4, kMostSumGroups = 5;
+  static constexpr size_t kSumGroup = 4, kMostSumGroups = 5, kMostSumRows = 12;
 
   // Those for the widest registers that this processor has (SEGAUGE_NO_AVX2 in the environment: as if it had none of the
   // newer ones).

@@ -74,26 +74,40 @@ void squared_distances(const SampleGroup* groups, size_t count, const Vec3& shif
     }
 }
 
+typedef int64_t LaneBits __attribute__((vector_size(8 * SEGAUGE_LANES)));
+
+// Takes over those weights whose bit is set, 0 for the others.
+inline void choose(const double* weight, uint32_t which, double* chosen) {
+  LaneBits bits;
+  for (size_t k = 0; k < SEGAUGE_LANES; ++k) bits[k] = int64_t{1} << k;
+  for (size_t k = 0; k < LaneFunctions::kMostSumRows; k += SEGAUGE_LANES, which >>= SEGAUGE_LANES) {
+    const LaneBits is_chosen = (bits & int64_t{which}) != 0, all = is_chosen & (LaneBits)load(weight + k);
+    __builtin_memcpy(chosen + k, &all, sizeof all);
+  }
+}
+
 template <size_t kGroups>
-void sum_groups(const double* first, size_t stride, const double* weight, uint32_t which, double base, double* sum) {
+void sum_groups(const double* first, size_t stride, const double* weight, size_t rows, double base, double* sum) {
   constexpr size_t kRegisters = kGroups * LaneFunctions::kSumGroup / SEGAUGE_LANES;
   Lanes total[kRegisters];
   for (Lanes& each : total) each = Lanes{} + base;
-  for (; which != 0; which &= which - 1) {
-    const auto k = static_cast<size_t>(lowest_bit(which));
-    for (size_t i = 0; i < kRegisters; ++i) total[i] += weight[k] * load(first + k * stride + i * SEGAUGE_LANES);
-  }
+  for (size_t k = 0; k < rows; ++k, first += stride)
+    for (size_t i = 0; i < kRegisters; ++i) total[i] += weight[k] * load(first + i * SEGAUGE_LANES);
   __builtin_memcpy(sum, total, sizeof total);
 }
 
-void sum_rows(const double* first, size_t stride, const double* weight, uint32_t which, double base, size_t groups, double* sum) {
+// Also rows that are not chosen are added up, with no weight: their number never changes, so a processor knows it beforehand.
+void sum_rows(const double* first, size_t stride, const double* weight, size_t rows, uint32_t which, double base, size_t groups,
+              double* sum) {
+  double chosen[LaneFunctions::kMostSumRows];
+  choose(weight, which, chosen);
   static_assert(LaneFunctions::kMostSumGroups == 5);
   switch (groups) {
-    case 1: return sum_groups<1>(first, stride, weight, which, base, sum);
-    case 2: return sum_groups<2>(first, stride, weight, which, base, sum);
-    case 3: return sum_groups<3>(first, stride, weight, which, base, sum);
-    case 4: return sum_groups<4>(first, stride, weight, which, base, sum);
-    default: return sum_groups<5>(first, stride, weight, which, base, sum);
+    case 1: return sum_groups<1>(first, stride, chosen, rows, base, sum);
+    case 2: return sum_groups<2>(first, stride, chosen, rows, base, sum);
+    case 3: return sum_groups<3>(first, stride, chosen, rows, base, sum);
+    case 4: return sum_groups<4>(first, stride, chosen, rows, base, sum);
+    default: return sum_groups<5>(first, stride, chosen, rows, base, sum);
   }
 }
 

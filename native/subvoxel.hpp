@@ -9,13 +9,14 @@ namespace segauge {
 // How the depths of voxels and the pieces of cells come about on one lattice.
 struct SubvoxelRule {
   struct Bell {
+    static constexpr int64_t kMostRadius = 5;
     double width = 0;
     std::array<int64_t, 3> radius{};
-    std::array<std::vector<double>, 3> along;  // weights of the voxels along each axis, from -radius to radius
+    // weights of the voxels along each axis, from -radius to radius, and as many zeros as fill registers
+    std::array<std::array<double, 2 * kMostRadius + 2>, 3> along{};
     std::array<std::vector<double>, 3> of_bits;  // by 2 radius + 1 voxels along it, one bit each: the sum of their weights
     // by 2 radius + 2 voxels along the last axis: the sums around two neighbours
     std::vector<std::array<double, 2>> of_neighbours;
-    static constexpr int64_t kMostRadius = 5;
   };
   int ndim = 3;
   double margin = 0, least_share = 0, largest_share = 1, thin_from = 0, thin_to = 1;
