@@ -227,13 +227,13 @@ inline float least_of(Rough a) {
   return a[0] < a[1] ? a[0] : a[1];
 }
 
-// The discs of a list of cells from the i-th on, as many as fill a register, their middles in mm from the cell of the point.
-inline RoughDiscs load_discs(const CellContents& of, const CellList& list, size_t i) {
+// The discs of a query's cells from the i-th on, as many as fill a register, their middles in mm from the cell of the point.
+inline RoughDiscs load_discs(const CellContents& of, const CellQuery& query, size_t i) {
   static_assert(sizeof(Disc) == 8 * sizeof(float));
   Rough low[4], high[4];
   for (size_t k = 0; k < 4; ++k) {
-    auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&of.cells[list.index[at]].disc); };
-    auto middle = [&](size_t at) { return load_quarter(disc(at)) + load_quarter(of.offsets[list.place[at]].rough); };
+    auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&of.cells[query.index[at]].disc); };
+    auto middle = [&](size_t at) { return load_quarter(disc(at)) + load_quarter(of.offsets[query.place[at]].rough); };
     auto normal = [&](size_t at) { return load_quarter(disc(at) + 4); };
 #if SEGAUGE_LANES == 4
     low[k] = side_by_side(middle(i + k), middle(i + k + 4));
@@ -248,51 +248,62 @@ inline RoughDiscs load_discs(const CellContents& of, const CellList& list, size_
   return {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
 }
 
-inline double squared_to_cell(const Vec3& point, const CellContents& of, const CellList& list, size_t i) {
-  const Vec3& offset = of.offsets[list.place[i]].exact;
-  const Fans::OfCell& cell = of.cells[list.index[i]];
-  return squared_to_fans({point[0] - offset[0], point[1] - offset[1], point[2] - offset[2]}, of.shapes[cell.code],
-                         of.numbers + cell.begin);
-}
-
-double squared_to_cells(const Vec3& point, double best, const CellContents& of, const CellList& list) {
-  constexpr size_t kMostRegisters = CellList::kMost / kRoughs;
+// Looks at the discs of a query's cells.
+inline void weigh(CellQuery& query, const CellContents& of) {
+  constexpr size_t kMostRegisters = CellQuery::kMost / kRoughs;
   const Rough none{};
-  const Rough px = none + static_cast<float>(point[0]), py = none + static_cast<float>(point[1]),
-              pz = none + static_cast<float>(point[2]);
-  Rough nearest = none + static_cast<float>(best), middle[kMostRegisters], least[kMostRegisters];
-  const size_t registers = (list.count + kRoughs - 1) / kRoughs;
+  const Rough px = none + static_cast<float>(query.point[0]), py = none + static_cast<float>(query.point[1]),
+              pz = none + static_cast<float>(query.point[2]);
+  Rough nearest = none + static_cast<float>(query.best), middle[kMostRegisters];
+  const size_t registers = (query.count + kRoughs - 1) / kRoughs;
   for (size_t r = 0; r < registers; ++r) {
-    const RoughDiscs discs = load_discs(of, list, r * kRoughs);
+    const RoughDiscs discs = load_discs(of, query, r * kRoughs);
     const Rough x = px - discs.x, y = py - discs.y, z = pz - discs.z;
     middle[r] = x * x + y * y + z * z;
     nearest = middle[r] < nearest ? middle[r] : nearest;
-    const Rough of_disc = squared_to_discs(x, y, z, middle[r], discs), of_cell = load_rough(list.least.data() + r * kRoughs);
-    least[r] = of_disc > of_cell ? of_disc : of_cell;
+    float* least = query.least.data() + r * kRoughs;
+    const Rough of_disc = squared_to_discs(x, y, z, middle[r], discs), of_cell = load_rough(least);
+    const Rough bound = of_disc > of_cell ? of_disc : of_cell;
+    __builtin_memcpy(least, &bound, sizeof bound);
   }
-  const float reach = least_of(nearest);
-  const Rough found = none + reach;
-  uint32_t first = 0;
-  for (size_t r = 0; r < registers; ++r) first |= signs_of(middle[r] <= found) << (r * kRoughs);
-  uint32_t left = list.count < CellList::kMost ? (1u << list.count) - 1 : ~uint32_t{0};
-  first &= left & (0u - first);
-  // one bit each: cells that may hold something as near as that
-  auto within = [&](float squared) {
-    const Rough limit = none + (squared * (1 + 1e-5f) + of.slack);
-    uint32_t cells = 0;
-    for (size_t r = 0; r < registers; ++r) cells |= signs_of(least[r] <= limit) << (r * kRoughs);
-    return cells;
-  };
-  for (uint32_t next = first != 0 ? first : left & within(reach); next != 0;) {
-    const double squared = squared_to_cell(point, of, list, static_cast<size_t>(__builtin_ctz(next)));
-    best = squared < best ? squared : best;
-    left &= ~(next & (0u - next)) & within(static_cast<float>(best));
-    next = left;
-  }
-  return best;
+  const Rough found = none + least_of(nearest);
+  query.nearest = 0;
+  for (size_t r = 0; r < registers; ++r) query.nearest |= signs_of(middle[r] <= found) << (r * kRoughs);
 }
 
-constexpr LaneFunctions kLanesOfWidth{squared_distances, squared_to_fans, write_fan, weigh_by_discs, squared_to_cells, sum_rows};
+// Forgets the cells of a query that cannot hold anything nearer than its best.
+inline void exclude(CellQuery& query, const CellContents& of) {
+  const Rough limit = Rough{} + (static_cast<float>(query.best) * (1 + 1e-5f) + of.slack);
+  uint32_t cells = 0;
+  for (size_t k = 0; k < query.count; k += kRoughs) cells |= signs_of(load_rough(query.least.data() + k) <= limit) << k;
+  query.left &= cells;
+}
+
+inline void look_into(CellQuery& query, const CellContents& of, size_t i) {
+  const Vec3& offset = of.offsets[query.place[i]].exact;
+  const Fans::OfCell& cell = of.cells[query.index[i]];
+  const Vec3 point{query.point[0] - offset[0], query.point[1] - offset[1], query.point[2] - offset[2]};
+  const double squared = squared_to_fans(point, of.shapes[cell.code], of.numbers + cell.begin);
+  query.best = squared < query.best ? squared : query.best;
+  query.left &= ~(1u << i);
+}
+
+// Step by step for all queries: a processor works on several at once where none waits for what another found.
+void look_into_cells(CellQuery* first, CellQuery* last, const CellContents& of) {
+  for (CellQuery* query = first; query != last; ++query) {
+    query->left = query->count < CellQuery::kMost ? (1u << query->count) - 1 : ~uint32_t{0};
+    weigh(*query, of);
+  }
+  for (CellQuery* query = first; query != last; ++query) {
+    const uint32_t nearest = query->left & query->nearest;
+    if (nearest != 0) look_into(*query, of, static_cast<size_t>(__builtin_ctz(nearest)));
+  }
+  for (CellQuery* query = first; query != last; ++query)
+    for (exclude(*query, of); query->left != 0; exclude(*query, of))
+      look_into(*query, of, static_cast<size_t>(__builtin_ctz(query->left)));
+}
+
+constexpr LaneFunctions kLanesOfWidth{squared_distances, squared_to_fans, write_fan, weigh_by_discs, look_into_cells, sum_rows};
 
 }  // namespace
 }  // namespace segauge

@@ -22,19 +22,22 @@ struct RoughPoints {
   float x[kMost], y[kMost], z[kMost];
   float allowed[kMost];  // squared distances, with enough added to outweigh all rounding
 };
-// Cells in which one point looks for its nearest piece.
-struct CellList {
+// A point, and the cells in which it looks for its nearest piece.
+struct CellQuery {
   static constexpr size_t kMost = 32, kBeyond = 8;  // what is beyond the last one, up to whole registers, is looked at, too
-  size_t count = 0;
+  Vec3 point;    // in mm from the origin of its cell
+  double best;   // the squared distance of what was found
+  size_t count;  // of cells
+  uint32_t left, nearest;  // of cells, a bit each: those that are not looked at yet; whose middle is nearest
   std::array<uint32_t, kMost + kBeyond> index, place;  // of the cell; where it lies, by number
-  std::array<float, kMost + kBeyond> least;  // no piece of the cell comes below this squared distance
+  alignas(32) std::array<float, kMost + kBeyond> least;  // no piece of the cell comes below this squared distance
 };
 // Where a cell may lie, in mm from that of a point.
 struct CellOffset {
   Vec3 exact;
   float rough[4];  // the last one 0
 };
-// What is in the cells of a list.
+// What is in the cells.
 struct CellContents {
   const Fans::OfCell* cells;           // by index
   const double* numbers;               // of their fans
@@ -54,10 +57,9 @@ struct LaneFunctions {
   FanMeasures (*write_fan)(const FanCorners& corners, size_t count, double* numbers);
   // Works out the least squared distance of candidates with their discs.
   void (*weigh_by_discs)(const RoughPoints& points, Candidate* first, Candidate* last);
-  // The squared distance of a point, in mm from the origin of its cell, from the nearest piece in the cells of a list, if it
-  // is less than `best`. Discs tell which of them can hold it; the one with the nearest middle comes first: what is found
-  // there excludes most others.
-  double (*squared_to_cells)(const Vec3& point, double best, const CellContents& contents, const CellList& list);
+  // Lowers the best of queries to the squared distances from the nearest pieces in their cells. Discs tell which of these can
+  // hold them; the one with the nearest middle comes first: what is found there excludes most others.
+  void (*look_into_cells)(CellQuery* first, CellQuery* last, const CellContents& contents);
   // Adds up rows of some groups of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of
   // `which`. In all rows there must be numbers; of weights there are kMostSumRows.
   void (*sum_rows)(const double* first, size_t stride, const double* weight, size_t rows, uint32_t which, double base,

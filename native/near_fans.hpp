@@ -26,7 +26,6 @@ struct NearPlaces {
   static constexpr int64_t row_at(int64_t z, int64_t y) { return z * Around::kSide + y; }
 };
 
-typedef uint32_t FourNumbers __attribute__((vector_size(16)));
 typedef float FourFloats __attribute__((vector_size(16)));
 
 // Which of four numbers are at most as large as others, one bit each.
@@ -65,11 +64,15 @@ struct RowOrders {
   }
 };
 
-// Finds the nearest piece of a surface within kReach cells of a point. Only for lattices with axes at right angles.
+// Finds the nearest pieces of a surface within kReach cells of points. Only for lattices with axes at right angles.
 class NearFans : private NearPlaces {
  public:
-  // A squared distance, infinity if there is nothing, and whether nothing further away can be nearer.
-  struct Found {
+  static constexpr size_t kTogether = 16;
+  // In mm from the origin of its cell; what was found: a squared distance, infinity if there is nothing, and whether nothing
+  // further away can be nearer.
+  struct Point {
+    const Cell* cell;
+    Vec3 at;
     double squared;
     bool is_settled;
   };
@@ -96,41 +99,50 @@ class NearFans : private NearPlaces {
   // Looks around the brick of a cell: those that are asked for next must be in it.
   void enter(const Cell& cell) { around_.enter(cell.z, cell.y, cell.x); }
 
-  // From a point, in mm from the origin of its cell.
-  Found find(const Cell& cell, const Vec3& point) {
-    point_ = &point;
-    cell_ = &cell;
-    row_ = around_.row(cell.z, cell.y);
-    number_ = around_.number(cell.z, cell.y, cell.x);
-    shift_ = static_cast<int>((cell.x & 7) + Around::kEdge - kReach);
-    best_ = kInfinity;
-    // where two surfaces nearly agree, what is in the same cell excludes most others, and often all
-    const bool is_here = row_[0] >> (shift_ + kReach) & 1;
-    if (is_here) {
-      const Fans::OfCell& own = to_.fans.cell[*number_];
-      best_ = lanes_.squared_to_fans(point, rule_.fans.shape[own.code], to_.fans.numbers.data() + own.begin);
-      if (best_ <= clearance(0)) return {best_, true};
+  // From some points, at most kTogether.
+  void find(Point* first, Point* last) {
+    std::array<Point*, kTogether + 1> open;
+    size_t count = 0;
+    for (Point* point = first; point != last; ++point) {
+      open[count] = point;
+      count += !try_own_cell(*point, queries_[count]);
     }
-    list_touching(is_here);
-    try_listed();
-    if (best_ <= squared_step_) return {best_, true};
-    for (int64_t reach = 1;; ++reach) {
-      if (best_ <= clearance(reach)) return {best_, true};
-      if (reach == kReach) return {best_, false};
-      try_shell(reach + 1);
+    for (size_t i = 0; i < count; ++i) list_touching(*open[i]->cell, queries_[i]);
+    lanes_.look_into_cells(queries_.data(), queries_.data() + count, contents_);
+    for (size_t i = 0; i < count; ++i) {
+      open[i]->is_settled = queries_[i].best <= squared_step_ || try_shells(*open[i]->cell, queries_[i]);
+      open[i]->squared = queries_[i].best;
     }
   }
 
  private:
   static constexpr RowOrders kOrders{};
 
+  // Which cells of the rows around a cell are occupied, from this one's row; bit kReach steps before it is that of the cell.
+  static int shift_of(const Cell& cell) { return static_cast<int>((cell.x & 7) + Around::kEdge); }
+
+  // Where two surfaces nearly agree, what is in the same cell excludes most others, and often all: then returns true.
+  bool try_own_cell(Point& point, CellQuery& query) {
+    const Cell& cell = *point.cell;
+    query.point = point.at;
+    query.best = kInfinity;
+    if (*around_.row(cell.z, cell.y) >> shift_of(cell) & 1) {
+      const Fans::OfCell& own = to_.fans.cell[*around_.number(cell.z, cell.y, cell.x)];
+      query.best = lanes_.squared_to_fans(point.at, rule_.fans.shape[own.code], to_.fans.numbers.data() + own.begin);
+    }
+    point.squared = query.best;
+    return point.is_settled = query.best <= clearance(query, 0);
+  }
+
   // The cell itself, unless it was tried, and those of the 26 that touch it which are occupied and near enough: row by row,
   // without a question that a processor must guess: all of a row are written, and the next row overwrites what is not there.
-  void list_touching(bool is_here_tried) {
-    const int shift = shift_ + static_cast<int>(kReach) - 1;
+  void list_touching(const Cell& cell, CellQuery& query) {
+    const uint32_t* rows = around_.row(cell.z, cell.y);
+    const uint32_t* numbers = around_.number(cell.z, cell.y, cell.x);
+    const int shift = shift_of(cell) - 1;
     float gap[3][4];  // squared, by axis: to the cells before, here and after
     for (size_t axis = 0; axis < 3; ++axis) {
-      const auto before = static_cast<float>((*point_)[axis]);
+      const auto before = static_cast<float>(query.point[axis]);
       const float after = static_cast<float>(rule_.lattice.step[axis][axis]) - before;
       gap[axis][0] = before * before * (1 - 4e-6f);
       gap[axis][1] = 0;
@@ -139,65 +151,88 @@ class NearFans : private NearPlaces {
     }
     FourFloats along_x;
     std::memcpy(&along_x, gap[2], sizeof along_x);
-    const FourFloats allowed = FourFloats{} + static_cast<float>(best_ * (1 + 1e-6));
+    const FourFloats allowed = FourFloats{} + static_cast<float>(query.best * (1 + 1e-6));
+    const uint32_t beside_itself = query.best < kInfinity ? 5 : 7;
     size_t count = 0;
     for (int64_t z = -1; z <= 1; ++z)
       for (int64_t y = -1; y <= 1; ++y) {
         const FourFloats away = along_x + (gap[0][z + 1] + gap[1][y + 1]);
-        uint32_t pattern = row_[row_at(z, y)] >> shift & 7 & at_most(away, allowed);
-        if (z == 0 && y == 0) pattern &= is_here_tried ? 5 : 7;
+        uint32_t pattern = rows[row_at(z, y)] >> shift & 7 & at_most(away, allowed);
+        if (z == 0 && y == 0) pattern &= beside_itself;
         const FourNumbers nearest = kOrders.put((FourNumbers)away, pattern);
-        std::memcpy(list_.least.data() + count, &nearest, sizeof nearest);
+        std::memcpy(query.least.data() + count, &nearest, sizeof nearest);
         const auto first = static_cast<uint32_t>(place_of(z, y, -1));
         FourNumbers index;
-        std::memcpy(&index, number_ + row_at(z, y) * Around::kWidth - 1, sizeof index);
+        std::memcpy(&index, numbers + row_at(z, y) * Around::kWidth - 1, sizeof index);
         const FourNumbers ordered = kOrders.put(index, pattern);
         const FourNumbers place = kOrders.put(FourNumbers{first, first + 1, first + 2, 0}, pattern);
-        std::memcpy(list_.index.data() + count, &ordered, sizeof ordered);
-        std::memcpy(list_.place.data() + count, &place, sizeof place);
+        std::memcpy(query.index.data() + count, &ordered, sizeof ordered);
+        std::memcpy(query.place.data() + count, &place, sizeof place);
         count += static_cast<size_t>(count_bits(pattern));
       }
-    list_.count = count;
+    query.count = count;
+    fill_up(query);
+  }
+
+  // What is beyond the last cell of a query repeats it.
+  static void fill_up(CellQuery& query) {
+    const size_t last = query.count > 0 ? query.count - 1 : 0;
+    for (size_t k = 0; k < CellQuery::kBeyond; ++k) {
+      query.index[query.count + k] = query.index[last];
+      query.place[query.count + k] = query.place[last];
+      query.least[query.count + k] = 0;
+    }
   }
 
   // The squared distance of the point from all cells more than `reach` steps away.
-  double clearance(int64_t reach) const {
+  double clearance(const CellQuery& query, int64_t reach) const {
     double least = kInfinity;
     for (size_t axis = rule_.ndim == 3 ? 0 : 1; axis < 3; ++axis) {
-      const double step = rule_.lattice.step[axis][axis], at = (*point_)[axis];
+      const double step = rule_.lattice.step[axis][axis], at = query.point[axis];
       const double gap = std::min(at, step - at) + static_cast<double>(reach) * step;
       least = std::min(least, gap);
     }
     return least * least * (1 - 1e-9);
   }
 
+  // Looks further and further; whether nothing beyond can be nearer.
+  bool try_shells(const Cell& cell, CellQuery& query) {
+    for (int64_t reach = 1;; ++reach) {
+      if (query.best <= clearance(query, reach)) return true;
+      if (reach == kReach) return false;
+      try_shell(cell, reach + 1, query);
+    }
+  }
+
   // Tries the cells that lie exactly so many steps away along any axis.
-  void try_shell(int64_t reach) {
+  void try_shell(const Cell& cell, int64_t reach, CellQuery& query) {
     around_.look_further();
     double gap[3][kSide];
-    for (size_t axis = 0; axis < 3; ++axis) write_squared_gaps(axis, reach, gap[axis] + kReach);
+    for (size_t axis = 0; axis < 3; ++axis) write_squared_gaps(axis, reach, query.point[axis], gap[axis] + kReach);
+    const uint32_t* rows = around_.row(cell.z, cell.y);
     const uint32_t whole = (2u << (2 * reach)) - 1, ends = 1u | 1u << (2 * reach);
-    const int shift = shift_ + static_cast<int>(kReach - reach);
+    const int shift = shift_of(cell) - static_cast<int>(reach);
+    query.count = 0;
     for (int64_t z = -reach; z <= reach; ++z)
       for (int64_t y = -reach; y <= reach; ++y) {
         const double aside = gap[0][z + kReach] + gap[1][y + kReach];
-        if (aside > best_) continue;
+        if (aside > query.best) continue;
         const bool is_outer = std::abs(z) == reach || std::abs(y) == reach;
-        for (uint32_t cells = row_[row_at(z, y)] >> shift & (is_outer ? whole : ends); cells != 0; cells &= cells - 1) {
+        for (uint32_t cells = rows[row_at(z, y)] >> shift & (is_outer ? whole : ends); cells != 0; cells &= cells - 1) {
           const int64_t x = lowest_bit(cells) - reach;
-          if (aside + gap[2][x + kReach] > best_) continue;
-          list_.index[list_.count] = static_cast<uint32_t>(to_.set.index_at(cell_->z + z, cell_->y + y, cell_->x + x));
-          list_.least[list_.count] = 0;
-          list_.place[list_.count++] = static_cast<uint32_t>(place_of(z, y, x));
-          if (list_.count == CellList::kMost) try_listed();
+          if (aside + gap[2][x + kReach] > query.best) continue;
+          query.index[query.count] = static_cast<uint32_t>(to_.set.index_at(cell.z + z, cell.y + y, cell.x + x));
+          query.least[query.count] = 0;
+          query.place[query.count++] = static_cast<uint32_t>(place_of(z, y, x));
+          if (query.count == CellQuery::kMost) try_listed(query);
         }
       }
-    try_listed();
+    try_listed(query);
   }
 
-  // By how many steps a cell is away along an axis: how near the point comes to it, squared.
-  void write_squared_gaps(size_t axis, int64_t reach, double* squared) const {
-    const double step = rule_.lattice.step[axis][axis], at = (*point_)[axis];
+  // By how many steps a cell is away along an axis: how near a point comes to it, squared.
+  void write_squared_gaps(size_t axis, int64_t reach, double at, double* squared) const {
+    const double step = rule_.lattice.step[axis][axis];
     squared[0] = 0;
     for (int64_t k = 1; k <= reach; ++k) {
       const double up = static_cast<double>(k) * step - at, down = static_cast<double>(k - 1) * step + at;
@@ -206,15 +241,11 @@ class NearFans : private NearPlaces {
     }
   }
 
-  void try_listed() {
-    if (list_.count == 0) return;
-    for (size_t k = 0; k < CellList::kBeyond; ++k) {
-      list_.index[list_.count + k] = list_.index[list_.count - 1];
-      list_.place[list_.count + k] = list_.place[list_.count - 1];
-      list_.least[list_.count + k] = 0;
-    }
-    best_ = lanes_.squared_to_cells(*point_, best_, contents_, list_);
-    list_.count = 0;
+  void try_listed(CellQuery& query) {
+    if (query.count == 0) return;
+    fill_up(query);
+    lanes_.look_into_cells(&query, &query + 1, contents_);
+    query.count = 0;
   }
 
   const SubvoxelSurface& to_;
@@ -224,14 +255,7 @@ class NearFans : private NearPlaces {
   double squared_step_;  // the least: what does not touch the cell of a point is further away from it
   std::array<CellOffset, kSide * kSide * kSide> offset_;  // by place
   CellContents contents_;
-  CellList list_;
-  // the query at hand
-  const Vec3* point_ = nullptr;
-  const Cell* cell_ = nullptr;
-  const uint32_t* row_ = nullptr;
-  const uint32_t* number_ = nullptr;
-  int shift_ = 0;
-  double best_ = kInfinity;
+  std::array<CellQuery, kTogether + 1> queries_{};  // and one that nothing is left of
 };
 
 }  // namespace segauge

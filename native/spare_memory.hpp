@@ -29,7 +29,7 @@ class SpareMemory {
 
  private:
   static constexpr size_t kHead = 64;  // bytes before the memory that is handed out: a whole line of a cache
-  static constexpr size_t kMostBytes = size_t{32} << 20, kMostBlocks = 32;  // that are kept
+  static constexpr size_t kMostBytes = size_t{64} << 20, kMostBlocks = 32;  // that are kept
   // Where the system has pages of 2 MB, large arrays lie on these: it need not hand out 512 small ones one by one.
   static constexpr size_t kLargePage = size_t{2} << 20, kLargeFrom = 2 * kLargePage;
   struct Block {

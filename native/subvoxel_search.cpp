@@ -60,16 +60,14 @@ class FanSearch {
       const double* numbers = from_.fans.numbers.data() + cell.begin;
       const uint8_t* corners = rule_.fans.shape[cell.code].corners.data();
       for (size_t sample = start_[i], fan = cell.fan; sample < start_[i + 1]; ++sample, ++fan) {
-        const Vec3 middle{numbers[0], numbers[1], numbers[2]};
         __builtin_prefetch(numbers + kAhead);
-        const NearFans::Found found =
-            rule_.lattice.is_orthogonal ? near_.find(from_.set.cells[i], middle) : NearFans::Found{kInfinity, false};
         out_.area[sample] = from_.fans.area[fan];
-        out_.distance[sample] = found.squared;
-        if (!found.is_settled) add_far(from_.set.cells[i], middle, sample);
+        near_points_[count_near_++] = {&from_.set.cells[i], {numbers[0], numbers[1], numbers[2]}, kInfinity, false};
+        if (count_near_ == near_points_.size()) search_near(sample + 1);
         numbers += FanNumbers::room_for(*corners++);
       }
     }
+    search_near(start_[end]);
     search_far();
     for (size_t sample = start_[begin]; sample < start_[end]; ++sample) out_.distance[sample] = std::sqrt(out_.distance[sample]);
   }
@@ -78,6 +76,18 @@ class FanSearch {
   static constexpr size_t kTogether = 8;  // samples
   static constexpr int32_t kSpan = 4;     // cells that they may be apart
   static constexpr size_t kAhead = 128;   // numbers; those of a few cells on
+
+  // Those that were collected; `end`: one after the last of them.
+  void search_near(size_t end) {
+    NearFans::Point* const first = near_points_.data();
+    if (rule_.lattice.is_orthogonal) near_.find(first, first + count_near_);
+    size_t sample = end - count_near_;
+    for (const NearFans::Point* point = first; point != first + count_near_; ++point, ++sample) {
+      out_.distance[sample] = point->squared;
+      if (!point->is_settled) add_far(*point->cell, point->at, sample);
+    }
+    count_near_ = 0;
+  }
 
   // Takes a sample into the group that is searched next, or begins a new one: of one row, or where axes are not at right
   // angles of one cell, because a search counts its steps from there.
@@ -120,6 +130,8 @@ class FanSearch {
   Samples& out_;
   NearFans near_;
   std::optional<Search<FanPieces>> far_;
+  std::array<NearFans::Point, NearFans::kTogether> near_points_;
+  size_t count_near_ = 0;
   // the group that is searched next
   size_t count_ = 0;
   Cell first_{};

@@ -29,14 +29,15 @@ class CodesOfCells {
   const uint8_t* codes_;
 };
 
-// By which of the eight cells of a row are occupied, one bit each: how many of them come before each place.
-struct EarlierInRow {
-  uint8_t count[256][CellSet::kBrickEdge];
+typedef uint32_t FourNumbers __attribute__((vector_size(16)));
 
-  constexpr EarlierInRow() : count{} {
-    for (size_t row = 0; row < 256; ++row)
-      for (size_t x = 1; x < CellSet::kBrickEdge; ++x)
-        count[row][x] = static_cast<uint8_t>(count[row][x - 1] + (row >> (x - 1) & 1));
+// By which of four cells of a row are occupied, one bit each: how many of them come before each place.
+struct EarlierOfFour {
+  alignas(16) uint32_t count[16][4];
+
+  constexpr EarlierOfFour() : count{} {
+    for (size_t row = 0; row < 16; ++row)
+      for (size_t x = 1; x < 4; ++x) count[row][x] = static_cast<uint32_t>(count[row][x - 1] + (row >> (x - 1) & 1));
   }
 };
 
@@ -50,8 +51,8 @@ class IndicesOfCells {
   // Those of the rows [first, last) of a plane; `to`: where the first of them begins, `stride` numbers before the next.
   void copy_rows(int64_t plane, int64_t first, int64_t last, Number* to, int64_t stride) const {
     for_rows(plane, first, last, [&](Number begin, uint32_t row) {
-      const uint8_t* earlier = kEarlier.count[row];
-      for (size_t x = 0; x < CellSet::kBrickEdge; ++x) to[x] = begin + earlier[x];
+      write_four(begin, row & 15, to);
+      write_four(begin + static_cast<Number>(count_bits(row & 15)), row >> 4, to + 4);
       to += stride;
     });
   }
@@ -85,7 +86,14 @@ class IndicesOfCells {
     }
   }
 
-  static constexpr EarlierInRow kEarlier{};
+  static void write_four(Number begin, uint32_t occupied, Number* to) {
+    FourNumbers four;
+    std::memcpy(&four, kEarlier.count[occupied], sizeof four);
+    four += begin;
+    std::memcpy(to, &four, sizeof four);
+  }
+
+  static constexpr EarlierOfFour kEarlier{};
   const CellSet::Brick* brick_;
 };
 
