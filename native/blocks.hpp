@@ -3,8 +3,6 @@
 #pragma once
 
 #include <cmath>
-#include <mutex>
-#include <optional>
 
 #include "disc_bounds.hpp"
 
@@ -53,20 +51,22 @@ class BoxList {
   std::array<std::vector<float>, 6> side_;  // the middle of each box, and half its extent
 };
 
-struct CellBlocks {
+// The blocks of a surface, made brick by brick as they are asked for.
+class CellBlocks {
+ public:
   static constexpr size_t kMostCells = 64;  // of a block
+  struct Range {
+    int32_t begin = -1, end = -1;
+  };
 
-  Vec3 to_origin;                    // what takes a place in mm to where the boxes are counted from
-  double slack;                      // mm that outweigh rounding to float
-  BoxList blocks, cells;             // cells stand block by block
-  std::vector<Disc> disc;            // around each block
-  std::vector<int32_t> cell;         // their indices in the surface
-  std::vector<int32_t> cell_begin;   // of each block, and one more
-  std::vector<int32_t> block_begin;  // of each brick, and one more
+  Vec3 to_origin;             // what takes a place in mm to where the boxes are counted from
+  double slack;               // mm that outweigh rounding to float
+  BoxList blocks, cells;      // cells stand block by block
+  std::vector<Disc> disc;     // around each block
+  std::vector<Range> cells_of;  // each block
+  std::vector<int32_t> cell;  // their indices in the surface
 
-  // `disc_of(index)`: around the pieces of a cell.
-  template <class DiscOf>
-  CellBlocks(const CellSet& set, const Patterns& lattice, DiscOf&& disc_of) {
+  CellBlocks(const CellSet& set, const Patterns& lattice) : set_(set), lattice_(lattice), of_brick_(set.bricks.size()) {
     Box whole;
     for (const auto& brick : set.bricks) whole.include(brick.box);
     double widest = 0;
@@ -75,37 +75,43 @@ struct CellBlocks {
       widest = std::max(widest, whole.high[axis] - whole.low[axis]);
     }
     slack = widest * 1e-6;
-    for (size_t brick = 0; brick < set.bricks.size(); ++brick) {
-      block_begin.push_back(static_cast<int32_t>(blocks.size()));
-      add_brick(set, lattice, set.bricks[brick].begin, set.end_of(brick), disc_of);
+  }
+
+  // Those of a brick. `disc_of(index)`: around the pieces of a cell.
+  template <class DiscOf>
+  Range of_brick(size_t brick, DiscOf&& disc_of) {
+    Range& own = of_brick_[brick];
+    if (own.begin < 0) {
+      own.begin = static_cast<int32_t>(blocks.size());
+      add_brick(set_.bricks[brick].begin, set_.end_of(brick), disc_of);
+      own.end = static_cast<int32_t>(blocks.size());
     }
-    block_begin.push_back(static_cast<int32_t>(blocks.size()));
-    cell_begin.push_back(static_cast<int32_t>(cell.size()));
+    return own;
   }
 
  private:
   template <class DiscOf>
-  void add_brick(const CellSet& set, const Patterns& lattice, int64_t first, int64_t last, DiscOf&& disc_of) {
+  void add_brick(int64_t first, int64_t last, DiscOf&& disc_of) {
     std::array<std::array<int32_t, kMostCells>, 8> part;
     std::array<size_t, 8> count{};
     for (int64_t i = first; i < last; ++i) {
-      const Cell& at = set.cells[static_cast<size_t>(i)];
+      const Cell& at = set_.cells[static_cast<size_t>(i)];
       const auto p = static_cast<size_t>((at.z >> 2 & 1) << 2 | (at.y >> 2 & 1) << 1 | (at.x >> 2 & 1));
       part[p][count[p]++] = static_cast<int32_t>(i);
     }
     for (size_t p = 0; p < 8; ++p)
-      if (count[p] > 0) add_block(set, lattice, part[p].data(), count[p], disc_of);
+      if (count[p] > 0) add_block(part[p].data(), count[p], disc_of);
   }
 
   template <class DiscOf>
-  void add_block(const CellSet& set, const Patterns& lattice, const int32_t* index, size_t count, DiscOf&& disc_of) {
+  void add_block(const int32_t* index, size_t count, DiscOf&& disc_of) {
     std::array<Disc, kMostCells> own;
     std::array<Vec3, kMostCells> place;
     Box around;
-    cell_begin.push_back(static_cast<int32_t>(cell.size()));
+    const auto begin = static_cast<int32_t>(cell.size());
     for (size_t k = 0; k < count; ++k) {
-      const Cell& at = set.cells[static_cast<size_t>(index[k])];
-      place[k] = lattice.offset(at.z, at.y, at.x);
+      const Cell& at = set_.cells[static_cast<size_t>(index[k])];
+      place[k] = lattice_.offset(at.z, at.y, at.x);
       for (size_t i = 0; i < 3; ++i) place[k][i] += to_origin[i];
       own[k] = disc_of(index[k]);
       const Box box = own[k].box().moved(place[k]);
@@ -113,40 +119,31 @@ struct CellBlocks {
       cell.push_back(index[k]);
       around.include(box);
     }
+    cells_of.push_back({begin, static_cast<int32_t>(cell.size())});
     blocks.push(around);
     disc.push_back(Disc(own.data(), place.data(), count, slack));
   }
-};
 
-// The blocks of a surface, made when the first query needs them.
-class LazyBlocks {
- public:
-  template <class DiscOf>
-  const CellBlocks& of(const CellSet& set, const Patterns& lattice, DiscOf&& disc_of) {
-    std::call_once(once_, [&] { blocks_.emplace(set, lattice, disc_of); });
-    return *blocks_;
-  }
-
- private:
-  std::once_flag once_;
-  std::optional<CellBlocks> blocks_;
+  const CellSet& set_;
+  const Patterns& lattice_;
+  std::vector<Range> of_brick_;
 };
 
 // Finds the cells that may be near a query. The blocks that any query from the same brick may be nearest to are
 // collected once, through the tree over the bricks; queries come brick by brick.
 class BlockFinder {
  public:
-  BlockFinder(const CellSet& set, const BrickTree& tree, const CellBlocks& blocks, const Patterns& lattice)
-      : set_(set), tree_(tree), all_(blocks), lattice_(lattice) {}
+  BlockFinder(const CellSet& set, const BrickTree& tree, const Patterns& lattice)
+      : set_(set), tree_(tree), all_(set, lattice), lattice_(lattice) {}
 
   // Calls visit(index) for cells whose boxes come no further than `worst`, squared, to the box of a query's points (in
   // mm from its position), and after each block go_on(), which may lower `worst`, or end it. Nearest block first, and
-  // only those whose discs may be near enough by `bounds`.
-  template <class Visit, class GoOn>
+  // only those whose discs may be near enough by `bounds`. `disc_of(index)`: around the pieces of a cell.
+  template <class DiscOf, class Visit, class GoOn>
   void find(const std::array<int64_t, 3>& at, const Box& points, const double& worst, const DiscBounds& bounds,
-            Visit&& visit, GoOn&& go_on) {
+            DiscOf&& disc_of, Visit&& visit, GoOn&& go_on) {
     Vec3 place = lattice_.offset(at[0], at[1], at[2]);
-    enter_brick({at[0] >> 3, at[1] >> 3, at[2] >> 3}, points.moved(place));
+    enter_brick({at[0] >> 3, at[1] >> 3, at[2] >> 3}, points.moved(place), disc_of);
     for (size_t i = 0; i < 3; ++i) place[i] += all_.to_origin[i];
     const Box from = points.moved(place);
     gaps_.resize(nearby_.size());
@@ -160,8 +157,8 @@ class BlockFinder {
       Candidate whole{0, block, &all_.disc[static_cast<size_t>(block)], place};
       bounds.weigh(&whole, &whole + 1);
       if (whole.least == kInfinity) continue;
-      const auto begin = static_cast<size_t>(all_.cell_begin[static_cast<size_t>(block)]);
-      const auto end = static_cast<size_t>(all_.cell_begin[static_cast<size_t>(block) + 1]);
+      const CellBlocks::Range cells = all_.cells_of[static_cast<size_t>(block)];
+      const auto begin = static_cast<size_t>(cells.begin), end = static_cast<size_t>(cells.end);
       float gaps[CellBlocks::kMostCells];
       all_.cells.squared_gaps(from, all_.slack, begin, end, gaps);
       for (size_t i = begin; i < end; ++i)
@@ -174,7 +171,8 @@ class BlockFinder {
   // what `slack` leaves of rounding is less than this
   static bool reaches(float gap, double worst) { return static_cast<double>(gap) * (1 - 1e-6) <= worst; }
 
-  void enter_brick(const std::array<int64_t, 3>& brick, const Box& points) {
+  template <class DiscOf>
+  void enter_brick(const std::array<int64_t, 3>& brick, const Box& points, DiscOf&& disc_of) {
     if (brick == brick_ && around_.holds(points)) return;
     brick_ = brick;
     constexpr int64_t kEdge = CellSet::kBrickEdge;
@@ -191,7 +189,8 @@ class BlockFinder {
     nearby_.clear();
     number_.clear();
     for_bricks_within(around_, enough, [&](size_t index) {
-      for (int32_t block = all_.block_begin[index]; block < all_.block_begin[index + 1]; ++block) {
+      const CellBlocks::Range own = all_.of_brick(index, disc_of);
+      for (int32_t block = own.begin; block < own.end; ++block) {
         nearby_.push(all_.blocks, static_cast<size_t>(block));
         number_.push_back(block);
       }
@@ -233,7 +232,7 @@ class BlockFinder {
 
   const CellSet& set_;
   const BrickTree& tree_;
-  const CellBlocks& all_;
+  CellBlocks all_;
   const Patterns& lattice_;
   std::array<int64_t, 3> brick_{INT64_MIN, 0, 0};  // that the last query came from
   Box around_;                                     // the places that it may come from

@@ -57,18 +57,18 @@ struct EdgesBySlice {
 };
 
 // Writes for every voxel of a line the squared distance to the nearest of the cuts on it.
-void write_squares(const double* cut, const double* end, size_t size, double edge, double* square, size_t stride) {
-  size_t x = 0;
+void write_squares(const double* cut, const double* end, int32_t size, double edge, double* square) {
+  int32_t x = 0;
   for (; cut != end; ++cut) {
     // as far as the middle between this cut and the next one
-    const double half = cut + 1 == end ? static_cast<double>(size) : (cut[0] + cut[1]) / 2;
-    const size_t until = std::min(size, static_cast<size_t>(std::ceil(half)));
+    const double half = cut + 1 == end ? size : (cut[0] + cut[1]) / 2, here = *cut;
+    const int32_t until = std::min(size, static_cast<int32_t>(std::ceil(half)));
     for (; x < until; ++x) {
-      const double along = (*cut - static_cast<double>(x)) * edge;
-      square[x * stride] = along * along;
+      const double along = (here - x) * edge;
+      square[x] = along * along;
     }
   }
-  for (; x < size; ++x) square[x * stride] = kInfinity;
+  for (; x < size; ++x) square[x] = kInfinity;
 }
 
 // How far the voxels of one slice are from its outline.
@@ -80,37 +80,41 @@ class Outline {
 
   void enter(size_t slice, const CutLines& p_lines, const CutLines& q_lines) {
     const auto np = static_cast<size_t>(slices_.size[slices_.p]), nq = static_cast<size_t>(slices_.size[slices_.q]);
-    // each beside its neighbours across the lines, along which they are looked through
     for (size_t q = 0; q < nq; ++q) {
       const Place at = slices_.place(slice, 0, static_cast<int64_t>(q));
-      write_squares(p_lines.begin(at), p_lines.end(at), np, edge_p_, along_p_.data() + q, nq);
+      write_squares(p_lines.begin(at), p_lines.end(at), static_cast<int32_t>(np), edge_p_, along_p_.data() + q * np);
     }
     for (size_t p = 0; p < np; ++p) {
       const Place at = slices_.place(slice, static_cast<int64_t>(p), 0);
-      write_squares(q_lines.begin(at), q_lines.end(at), nq, edge_q_, along_q_.data() + p, np);
+      write_squares(q_lines.begin(at), q_lines.end(at), static_cast<int32_t>(nq), edge_q_, along_q_.data() + p * nq);
     }
   }
 
   // Distance in mm to the nearest vertex; infinity where it is farther than the limit.
   double distance(const Place& at, double limit) const {
     const int64_t p = at[slices_.p], q = at[slices_.q], np = slices_.size[slices_.p], nq = slices_.size[slices_.q];
-    double best = limit * limit * kSlack;
-    best = look_through(along_p_.data() + p * nq, q, nq, edge_q_, best);
-    best = look_through(along_q_.data() + q * np, p, np, edge_p_, best);
+    const double *on_p = along_p_.data() + q * np + p, *on_q = along_q_.data() + p * nq + q;
+    double best = std::min({limit * limit * kSlack, *on_p, *on_q});
+    best = look_through(on_p, q, nq, np, edge_q_, best);
+    best = look_through(on_q, p, np, nq, edge_p_, best);
     return best < limit * limit * kSlack ? std::sqrt(best) : kInfinity;
   }
 
  private:
-  static double look_through(const double* square, int64_t from, int64_t size, double edge, double best) {
-    best = std::min(best, square[from]);
+  // Across the lines, `stride` numbers apart, away from the one that is numbered `from`.
+  static double look_through(const double* here, int64_t from, int64_t size, int64_t stride, double edge, double best) {
+    const double *before = here, *after = here;
     const int64_t both = std::min(from, size - 1 - from);  // so many steps there is something on either side
     double across = edge;
     int64_t step = 1;
-    for (; step <= both && across * across < best; ++step, across += edge)
-      best = std::min(best, std::min(square[from - step], square[from + step]) + across * across);
-    const int64_t way = from > both ? -1 : 1, most = std::max(from, size - 1 - from);
+    for (; step <= both && across * across < best; ++step, across += edge) {
+      before -= stride;
+      after += stride;
+      best = std::min(best, std::min(*before, *after) + across * across);
+    }
+    const int64_t most = std::max(from, size - 1 - from), way = from > both ? -stride : stride;
     for (; step <= most && across * across < best; ++step, across += edge)
-      best = std::min(best, square[from + way * step] + across * across);
+      best = std::min(best, here[way * step] + across * across);
     return best;
   }
 

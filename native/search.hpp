@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <optional>
 #include <utility>
 
 #include "blocks.hpp"
@@ -50,8 +51,8 @@ struct Query {
 template <class Pieces>
 class Search {
  public:
-  Search(const CellSet& to, const BrickTree& tree, LazyBlocks& blocks, const Patterns& lattice, const Pieces& pieces)
-      : to_(to), tree_(tree), blocks_(blocks), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()), bounds_(lattice) {}
+  Search(const CellSet& to, const BrickTree& tree, const Patterns& lattice, const Pieces& pieces)
+      : to_(to), tree_(tree), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()), bounds_(lattice) {}
 
   // Lowers best[i] to the squared distance of the i-th point from the nearest piece. All cells within `searched` steps
   // are in `best` already. Distances of no more than `enough` need not be lowered.
@@ -312,13 +313,13 @@ class Search {
 
   // Through the blocks of cells, nearest first.
   void search_blocks() {
-    if (!finder_)
-      finder_.emplace(to_, tree_, blocks_.of(to_, lattice_, [&](int64_t index) { return pieces_.disc(index); }), lattice_);
+    if (!finder_) finder_.emplace(to_, tree_, lattice_);
+    auto disc_of = [&](int64_t index) { return pieces_.disc(index); };
     auto visit = [&](int64_t index) {
       const Cell& cell = to_.cells[static_cast<size_t>(index)];
       consider(index, query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
     };
-    finder_->find(query_->at, query_->box, worst_, bounds_, visit, [&] {
+    finder_->find(query_->at, query_->box, worst_, bounds_, disc_of, visit, [&] {
       try_considered();
       return worst_ > enough_;
     });
@@ -326,7 +327,6 @@ class Search {
 
   const CellSet& to_;
   const BrickTree& tree_;
-  LazyBlocks& blocks_;
   const Patterns& lattice_;
   Pieces pieces_;
   const Vec3 reach_;
