@@ -127,16 +127,27 @@ class CutDiagonals {
 
     // Where between its ends the diagonal is cut, from the cuts of the edges between the voxels.
     double place(const EdgeCuts& cuts, const CellSet& set, size_t cell, size_t p, size_t q) const {
+      // the cuts of the edges on the lower and on the upper side: of the two along p and of the two along q
       const Place at = place_of(set.cells[cell]);
-      const double low_p = cuts.cut[cell][p], low_q = cuts.cut[cell][q];
-      const double high_p = beyond(cuts, set, at, q, p), high_q = beyond(cuts, set, at, p, q);
+      auto low_p = [&] { return cuts.cut[cell][p]; };
+      auto low_q = [&] { return cuts.cut[cell][q]; };
+      auto high_p = [&] { return beyond(cuts, set, at, q, p); };
+      auto high_q = [&] { return beyond(cuts, set, at, p, q); };
       // from where the diagonal comes, and to where it goes
-      const double from_p = is_rising_ ? low_p : high_p, from_q = is_rising_ ? low_q : 1 - low_q;
-      const double to_p = is_rising_ ? high_p : low_p, to_q = is_rising_ ? high_q : 1 - high_q;
-      if (beside_p_ == to_ && beside_q_ == to_) return from_p * from_q / (from_p + from_q);
-      if (beside_p_ == from_ && beside_q_ == from_) return 1 - (1 - to_p) * (1 - to_q) / ((1 - to_p) + (1 - to_q));
-      if (beside_p_ == from_) return from_q / (1 - (to_q - from_q));
-      return from_p / (1 - (to_p - from_p));
+      auto from_p = [&] { return is_rising_ ? low_p() : high_p(); };
+      auto from_q = [&] { return is_rising_ ? low_q() : 1 - low_q(); };
+      auto to_p = [&] { return is_rising_ ? high_p() : low_p(); };
+      auto to_q = [&] { return is_rising_ ? high_q() : 1 - high_q(); };
+      if (beside_p_ == to_ && beside_q_ == to_) {
+        const double a = from_p(), b = from_q();
+        return a * b / (a + b);
+      }
+      if (beside_p_ == from_ && beside_q_ == from_) {
+        const double a = 1 - to_p(), b = 1 - to_q();
+        return 1 - a * b / (a + b);
+      }
+      const double from = beside_p_ == from_ ? from_q() : from_p(), to = beside_p_ == from_ ? to_q() : to_p();
+      return from / (1 - (to - from));
     }
 
    private:

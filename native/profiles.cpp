@@ -76,24 +76,17 @@ class Outline {
  public:
   Outline(const Slices& slices, const SubvoxelRule& rule)
       : slices_(slices), edge_p_(rule.edge[slices.p]), edge_q_(rule.edge[slices.q]),
-        along_p_(static_cast<size_t>(slices.size[slices.p] * slices.size[slices.q])), along_q_(along_p_.size()) {}
+        along_p_(slices.size[slices.q], slices.size[slices.p]), along_q_(slices.size[slices.p], slices.size[slices.q]) {}
 
   void enter(size_t slice, const CutLines& p_lines, const CutLines& q_lines) {
-    const auto np = static_cast<size_t>(slices_.size[slices_.p]), nq = static_cast<size_t>(slices_.size[slices_.q]);
-    for (size_t q = 0; q < nq; ++q) {
-      const Place at = slices_.place(slice, 0, static_cast<int64_t>(q));
-      write_squares(p_lines.begin(at), p_lines.end(at), static_cast<int32_t>(np), edge_p_, along_p_.data() + q * np);
-    }
-    for (size_t p = 0; p < np; ++p) {
-      const Place at = slices_.place(slice, static_cast<int64_t>(p), 0);
-      write_squares(q_lines.begin(at), q_lines.end(at), static_cast<int32_t>(nq), edge_q_, along_q_.data() + p * nq);
-    }
+    for (int64_t q = 0; q < slices_.size[slices_.q]; ++q) along_p_.write(q, p_lines, slices_.place(slice, 0, q), edge_p_);
+    for (int64_t p = 0; p < slices_.size[slices_.p]; ++p) along_q_.write(p, q_lines, slices_.place(slice, p, 0), edge_q_);
   }
 
   // Distance in mm to the nearest vertex; infinity where it is farther than the limit.
   double distance(const Place& at, double limit) const {
     const int64_t p = at[slices_.p], q = at[slices_.q], np = slices_.size[slices_.p], nq = slices_.size[slices_.q];
-    const double *on_p = along_p_.data() + q * np + p, *on_q = along_q_.data() + p * nq + q;
+    const double *on_p = along_p_.square.data() + q * np + p, *on_q = along_q_.square.data() + p * nq + q;
     double best = std::min({limit * limit * kSlack, *on_p, *on_q});
     best = look_through(on_p, q, nq, np, edge_q_, best);
     best = look_through(on_q, p, np, nq, edge_p_, best);
@@ -120,7 +113,25 @@ class Outline {
 
   const Slices& slices_;
   double edge_p_, edge_q_;
-  std::vector<double> along_p_, along_q_;  // squared mm along the line of a voxel to the nearest vertex on it
+  // Squared mm along the line of a voxel to the nearest vertex on it, line after line.
+  struct OnLines {
+    int64_t length;
+    std::vector<double> square;
+    std::vector<char> has_any;  // by line; what has no vertex, and had none before, stays as it is
+
+    OnLines(int64_t lines, int64_t each)
+        : length(each), square(static_cast<size_t>(lines * each), kInfinity), has_any(static_cast<size_t>(lines), 0) {}
+
+    void write(int64_t line, const CutLines& cuts, const Place& at, double edge) {
+      const double *begin = cuts.begin(at), *end = cuts.end(at);
+      char& has = has_any[static_cast<size_t>(line)];
+      if (begin == end && !has) return;
+      has = begin != end;
+      write_squares(begin, end, static_cast<int32_t>(length), edge, square.data() + line * length);
+    }
+  };
+
+  OnLines along_p_, along_q_;
 };
 
 // The signed distances of one column of voxels from the outlines of three slices: the one outside, the one inside, and
