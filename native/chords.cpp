@@ -67,6 +67,7 @@ class Caps {
   // Of the caps along one axis.
   Caps(size_t axis, const BitVolume& mask, const CutsOnLines& lines, const SubvoxelRule& rule)
       : axis_(axis), mask_(mask), rule_(rule), lines_{&lines.along[axis == 0 ? 1 : 0], &lines.along[axis == 2 ? 1 : 2]},
+        lines_in_step_{lines_[0]->lines_in_step(axis), lines_[1]->lines_in_step(axis)},
         diagonals_(lines.diagonals[axis]), error_(rule.chord_error / rule.edge[axis]),
         guessed_(rule.roundness_error * rule.roundness_error) {
     const double step = rule.edge[axis];
@@ -83,21 +84,20 @@ class Caps {
 
   // Where the edge whose lower voxel is given is cut, if the bells say `cut`.
   double moved(const Place& low, bool is_low_inside, double cut) const {
-    std::array<Place, 3> layer;  // the last, and the two before; the third counts across thick slices
-    for (int64_t k = 0; k < 3; ++k) {
-      layer[static_cast<size_t>(k)] = low;
-      layer[static_cast<size_t>(k)][axis_] += is_low_inside ? -k : 1 + k;
-    }
-    if (!is_inside(mask_, layer[1])) return cut;
-    const size_t layers = rule_.is_thick[axis_] && is_inside(mask_, layer[2]) ? 3 : 2;
-    Place outside = low;
-    outside[axis_] += is_low_inside ? 1 : 0;
-    std::array<LayerArms, 2> arms;
-    for (size_t a = 0; a < 2; ++a)
-      for (size_t k = 0; k < layers; ++k) arms[a][k] = lines_[a]->arms(layer[k]);
-    if (is_flat(outside, arms, layers)) return 0.5;
+    const int64_t inwards = is_low_inside ? -1 : 1;
+    const Place last = moved_by(low, is_low_inside ? 0 : 1);  // the last voxel of the column that is inside
+    if (!is_inside(mask_, moved_by(last, inwards))) return cut;
+    // the third layer counts across thick slices
+    const size_t layers = rule_.is_thick[axis_] && is_inside(mask_, moved_by(last, 2 * inwards)) ? 3 : 2;
+    const std::array<size_t, 2> line{lines_[0]->line(last), lines_[1]->line(last)};
+    auto arms_of = [&](size_t a, int64_t layer) {
+      return lines_[a]->arms(line[a] + static_cast<size_t>(layer * inwards * lines_in_step_[a]), last);
+    };
+    std::array<LayerArms, 2> arms{{{arms_of(0, 0), arms_of(0, 1), {}}, {arms_of(1, 0), arms_of(1, 1), {}}}};
+    for (size_t a = 0; a < 2 && layers == 3; ++a) arms[a][2] = arms_of(a, 2);
+    if (is_flat(arms, layers, [&](size_t a) { return arms_of(a, -1); })) return 0.5;
     const double bells = is_low_inside ? cut : 1 - cut;
-    const double end = std::min(std::max(mean_end(bells, arms, layer, layers), rule_.margin), 1 - rule_.margin);
+    const double end = std::min(std::max(mean_end(bells, arms, last, inwards, layers), rule_.margin), 1 - rule_.margin);
     return is_low_inside ? end : 1 - end;
   }
 
@@ -108,8 +108,14 @@ class Caps {
     double step, reach;
   };
 
+  Place moved_by(Place at, int64_t steps) const {
+    at[axis_] += steps;
+    return at;
+  }
+
   // Whether, as far as flat tops reach, there is nothing in the layer outside, and the same in all layers inside.
-  bool is_flat(const Place& outside, const std::array<LayerArms, 2>& arms, size_t layers) const {
+  template <class Outside>
+  bool is_flat(const std::array<LayerArms, 2>& arms, size_t layers, Outside&& outside) const {
     for (size_t a = 0; a < 2; ++a) {
       auto whole = [&](double arm) { return std::min(std::floor(arm), flat_most_[a]); };
       const Arms& last = arms[a][0];
@@ -117,20 +123,21 @@ class Caps {
         if (whole(arms[a][k].before) != whole(last.before) || whole(arms[a][k].after) != whole(last.after)) return false;
     }
     for (size_t a = 0; a < 2; ++a) {
-      const Arms beside = lines_[a]->arms(outside);
+      const Arms beside = outside(a);
       if (std::floor(beside.before) < flat_most_[a] || std::floor(beside.after) < flat_most_[a]) return false;
     }
     return true;
   }
 
   // What bells and chords say together.
-  double mean_end(double bells, const std::array<LayerArms, 2>& arms, const std::array<Place, 3>& layer, size_t layers) const {
+  double mean_end(double bells, const std::array<LayerArms, 2>& arms, const Place& last, int64_t inwards, size_t layers) const {
     const End first = end_of(along_[0], arms[0], layers), second = end_of(along_[1], arms[1], layers);
     if (!diagonals_) return weighed<2>(bells, {lowered(first, second.power), lowered(second, first.power)});
     std::array<LayerArms, 2> across;
     for (size_t k = 0; k < layers; ++k) {
-      across[0][k] = diagonals_->rising.arms(layer[k]);
-      across[1][k] = diagonals_->falling.arms(layer[k]);
+      const Place layer = moved_by(last, inwards * static_cast<int64_t>(k));
+      across[0][k] = diagonals_->rising.arms(layer);
+      across[1][k] = diagonals_->falling.arms(layer);
     }
     return weighed<4>(bells, {first, second, end_of(along_[2], across[0], layers), end_of(along_[2], across[1], layers)});
   }
@@ -177,6 +184,7 @@ class Caps {
   const BitVolume& mask_;
   const SubvoxelRule& rule_;
   std::array<const CutLines*, 2> lines_;  // across the axis
+  std::array<int64_t, 2> lines_in_step_;  // along it
   const std::optional<CutsOnLines::Diagonals>& diagonals_;
   double error_, guessed_;  // of the ends of chords, in steps; of the roundness, squared
   std::array<double, 2> flat_most_;

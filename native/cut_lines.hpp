@@ -73,10 +73,13 @@ class CutLines {
   const double* begin(const Place& at) const { return lists_.begin(line(at)); }
   const double* end(const Place& at) const { return lists_.end(line(at)); }
 
-  Arms arms(const Place& at) const { return lists_.arms(line(at), static_cast<double>(at[along_])); }
+  // Those of another line, beside the same voxel.
+  Arms arms(size_t line, const Place& at) const { return lists_.arms(line, static_cast<double>(at[along_])); }
+  // The number of the line through a voxel, and by how much it changes with a step along another axis.
+  size_t line(const Place& at) const { return static_cast<size_t>(at[first_] * row_ + at[second_]); }
+  int64_t lines_in_step(size_t axis) const { return axis == first_ ? row_ : 1; }
 
  private:
-  size_t line(const Place& at) const { return static_cast<size_t>(at[first_] * row_ + at[second_]); }
 
   size_t first_, second_, along_;
   int64_t row_;
