@@ -83,8 +83,12 @@ class NearFans : private NearPlaces {
     contents_ = {to.fans.cell.data(), to.fans.numbers.data(), rule.fans.shape.data(), offset_.data(),
                  static_cast<float>(4e-6 * diagonal * diagonal)};
     squared_step_ = kInfinity;
-    for (size_t axis = rule.ndim == 3 ? 0 : 1; axis < 3; ++axis)
-      squared_step_ = std::min(squared_step_, dot(rule.lattice.step[axis], rule.lattice.step[axis]) * (1 - 1e-9));
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const bool has_axis = rule.ndim == 3 || axis > 0;
+      step_[axis] = rule.lattice.step[axis][axis];
+      beyond_[axis] = has_axis ? 0 : kInfinity;
+      if (has_axis) squared_step_ = std::min(squared_step_, step_[axis] * step_[axis] * (1 - 1e-9));
+    }
     for (int64_t z = -kReach; z <= kReach; ++z)
       for (int64_t y = -kReach; y <= kReach; ++y)
         for (int64_t x = -kReach; x <= kReach; ++x) {
@@ -131,7 +135,7 @@ class NearFans : private NearPlaces {
       query.best = lanes_.squared_to_fans(point.at, rule_.fans.shape[own.code], to_.fans.numbers.data() + own.begin);
     }
     point.squared = query.best;
-    return point.is_settled = query.best <= clearance(query, 0);
+    return point.is_settled = query.best < kInfinity && query.best <= clearance(query, 0);
   }
 
   // The cell itself, unless it was tried, and those of the 26 that touch it which are occupied and near enough: row by row,
@@ -143,7 +147,7 @@ class NearFans : private NearPlaces {
     float gap[3][4];  // squared, by axis: to the cells before, here and after
     for (size_t axis = 0; axis < 3; ++axis) {
       const auto before = static_cast<float>(query.point[axis]);
-      const float after = static_cast<float>(rule_.lattice.step[axis][axis]) - before;
+      const float after = static_cast<float>(step_[axis]) - before;
       gap[axis][0] = before * before * (1 - 4e-6f);
       gap[axis][1] = 0;
       gap[axis][2] = after * after * (1 - 4e-6f);
@@ -187,10 +191,9 @@ class NearFans : private NearPlaces {
   // The squared distance of the point from all cells more than `reach` steps away.
   double clearance(const CellQuery& query, int64_t reach) const {
     double least = kInfinity;
-    for (size_t axis = rule_.ndim == 3 ? 0 : 1; axis < 3; ++axis) {
-      const double step = rule_.lattice.step[axis][axis], at = query.point[axis];
-      const double gap = std::min(at, step - at) + static_cast<double>(reach) * step;
-      least = std::min(least, gap);
+    for (size_t axis = 0; axis < 3; ++axis) {
+      const double step = step_[axis], at = query.point[axis];
+      least = std::min(least, std::min(at, step - at) + static_cast<double>(reach) * step + beyond_[axis]);
     }
     return least * least * (1 - 1e-9);
   }
@@ -232,7 +235,7 @@ class NearFans : private NearPlaces {
 
   // By how many steps a cell is away along an axis: how near a point comes to it, squared.
   void write_squared_gaps(size_t axis, int64_t reach, double at, double* squared) const {
-    const double step = rule_.lattice.step[axis][axis];
+    const double step = step_[axis];
     squared[0] = 0;
     for (int64_t k = 1; k <= reach; ++k) {
       const double up = static_cast<double>(k) * step - at, down = static_cast<double>(k - 1) * step + at;
@@ -252,6 +255,7 @@ class NearFans : private NearPlaces {
   const SubvoxelRule& rule_;
   Around around_;
   const LaneFunctions& lanes_ = LaneFunctions::here();
+  Vec3 step_, beyond_;   // mm: from cell to cell, and from there to the next one; there is none where an image has no such axis
   double squared_step_;  // the least: what does not touch the cell of a point is further away from it
   std::array<CellOffset, kSide * kSide * kSide> offset_;  // by place
   CellContents contents_;

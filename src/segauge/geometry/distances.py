@@ -43,7 +43,8 @@ class SurfaceDistances:
     @cached_property
     def totals(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """For pred and for gt: the area of its surface, and the sum of distances times areas."""
-        return engine().totals(self.d_pg, self.w_pg), engine().totals(self.d_gp, self.w_gp)
+        kernel = engine()
+        return kernel.totals(self.d_pg, self.w_pg), kernel.totals(self.d_gp, self.w_gp)
 
     @property
     def both(self) -> tuple[Floats, Floats]:
@@ -76,18 +77,17 @@ def measure_surface_distances(
     pieces of surface that touch an ignored voxel are not sampled (nobody knows where the surface is there), but
     still count as surface that others can be near to.
     """
-    threads = thread_count(threads)
-    order = _finest_last(linear)
-    if surface == "subvoxel" and order != sorted(order):
+    threads, kernel = thread_count(threads), engine()
+    if surface == "subvoxel" and (order := _finest_last(linear)) != sorted(order):
         linear = np.ascontiguousarray(linear[np.ix_(order, order)])
         pred, gt = pred.transposed(order), gt.transposed(order)
         ignore = None if ignore is None else ignore.transposed(order)
     lattice, unit_mm = _lattice(surface, linear)
-    prepared = _prepared(engine(), surface, lattice)
+    prepared = _prepared(kernel, surface, lattice)
     if surface == "subvoxel":
-        found = engine().subvoxel_distances(pred, gt, ignore, prepared, threads)
+        found = kernel.subvoxel_distances(pred, gt, ignore, prepared, threads)
     else:
-        found = engine().surface_distances(pred, gt, ignore, surface, prepared, threads)
+        found = kernel.surface_distances(pred, gt, ignore, surface, prepared, threads)
     d_pg, w_pg, d_gp, w_gp = found
     if unit_mm != 1:
         for distance, area in ((d_pg, w_pg), (d_gp, w_gp)):
