@@ -299,8 +299,10 @@ void look_into_cells(CellQuery* first, CellQuery* last, const CellContents& of) 
     if (nearest != 0) look_into(*query, of, static_cast<size_t>(__builtin_ctz(nearest)));
   }
   for (CellQuery* query = first; query != last; ++query)
-    for (exclude(*query, of); query->left != 0; exclude(*query, of))
-      look_into(*query, of, static_cast<size_t>(__builtin_ctz(query->left)));
+    while (query->left != 0) {
+      exclude(*query, of);
+      if (query->left != 0) look_into(*query, of, static_cast<size_t>(__builtin_ctz(query->left)));
+    }
 }
 
 constexpr LaneFunctions kLanesOfWidth{squared_distances, squared_to_fans, write_fan, weigh_by_discs, look_into_cells, sum_rows};

@@ -14,18 +14,6 @@
 
 namespace segauge {
 
-// The cells around a cell.
-struct NearPlaces {
-  using Around = Surroundings<IndicesOfCells, 1>;
-  static constexpr int64_t kReach = 3, kSide = 2 * kReach + 1;
-  static_assert(kReach <= Around::kMargin);
-
-  static constexpr size_t place_of(int64_t z, int64_t y, int64_t x) {
-    return static_cast<size_t>(((z + kReach) * kSide + y + kReach) * kSide + x + kReach);
-  }
-  static constexpr int64_t row_at(int64_t z, int64_t y) { return z * Around::kSide + y; }
-};
-
 typedef float FourFloats __attribute__((vector_size(16)));
 
 // Which of four numbers are at most as large as others, one bit each.
@@ -65,7 +53,7 @@ struct RowOrders {
 };
 
 // Finds the nearest pieces of a surface within kReach cells of points. Only for lattices with axes at right angles.
-class NearFans : private NearPlaces {
+class NearFans {
  public:
   static constexpr size_t kTogether = 16;
   // In mm from the origin of its cell; what was found: a squared distance, infinity if there is nothing, and whether nothing
@@ -120,9 +108,19 @@ class NearFans : private NearPlaces {
   }
 
  private:
+  using Around = Surroundings<IndicesOfCells, 1>;
+  static constexpr int64_t kReach = 3, kSide = 2 * kReach + 1;
+  static_assert(kReach <= Around::kMargin);
   static constexpr RowOrders kOrders{};
 
-  // Which cells of the rows around a cell are occupied, from this one's row; bit kReach steps before it is that of the cell.
+  // The number of a place so many steps away, and by how many rows it is away.
+  static constexpr size_t place_of(int64_t z, int64_t y, int64_t x) {
+    return static_cast<size_t>(((z + kReach) * kSide + y + kReach) * kSide + x + kReach);
+  }
+  static constexpr int64_t row_at(int64_t z, int64_t y) { return z * Around::kSide + y; }
+
+
+  // Which bit of the rows around a cell is that of the cell itself, and of those beside it.
   static int shift_of(const Cell& cell) { return static_cast<int>((cell.x & 7) + Around::kEdge); }
 
   // Where two surfaces nearly agree, what is in the same cell excludes most others, and often all: then returns true.
