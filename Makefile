@@ -9,12 +9,13 @@ PYTEST := $(BIN)/python -m pytest --dist worksteal
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow long clean docs images bench
+.PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
 	@echo "make long   what \`make test\` leaves out: the same checks on more data and more examples"
+	@echo "make sanitize  the tests of the kernel with one that stops at every read or write outside of memory, and at undefined behaviour"
 	@echo "make docs   build the documentation site into build/docs; warnings are errors"
 	@echo "make images make the pictures of README and docs again (needs chromium)"
 	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
@@ -58,6 +59,12 @@ long: $(VENV)/.installed
 	$(PYTEST) -n $(JOBS) -m long
 	SEGAUGE_FUZZ_EXAMPLES=1000 $(PYTEST) -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
 	$(PYTEST) -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
+
+# An environment of its own, with a kernel that checks itself. What it says must not be captured with the tests' output.
+sanitize:
+	CXXFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" $(MAKE) VENV=build/sanitized build/sanitized/.installed
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 \
+		build/sanitized/bin/python -m pytest --quiet --capture=no -m "not slow and not long" tests/geometry
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --fresh-env --quiet docs build/docs

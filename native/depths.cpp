@@ -149,7 +149,7 @@ class Surroundings {
  public:
   Surroundings(const std::vector<uint64_t>& mask, const PaddedLayout& layout, const Depths& depths)
       : mask_(mask), layout_(layout), depths_(depths) {
-    for (auto& plane : planes_) plane.depth.assign(static_cast<size_t>(layout.plane), 0);
+    for (auto& plane : planes_) plane.depth.assign(static_cast<size_t>(layout.plane) + 2 * kBeside, 0);
     load(0);
     load(1);
   }
@@ -166,13 +166,14 @@ class Surroundings {
     const int64_t at = word * 64 - z_ * layout_.plane - 1;
     for (const auto& plane : planes_)
       for (int64_t y = -1; y <= 1; ++y) {
-        const uint32_t* from = plane.depth.data() + at + y * layout_.row;
+        const uint32_t* from = plane.depth.data() + kBeside + at + y * layout_.row;
         for (size_t k = 0; k < column.size(); ++k) column[k] += from[k];
       }
     for (size_t k = 0; k < 64; ++k) out[k] = column[k] + column[k + 1] + column[k + 2];
   }
 
  private:
+  static constexpr size_t kBeside = 1;  // before the first and after the last of a plane: words are read with what is beside them
   struct Plane {
     std::vector<uint32_t> depth;
     std::vector<int64_t> filled;  // where words of it begin
@@ -180,13 +181,13 @@ class Surroundings {
 
   void load(int64_t z) {
     Plane& plane = planes_[static_cast<size_t>(z % 3)];
-    for (const int64_t at : plane.filled) std::fill_n(plane.depth.data() + at, 64, 0);
+    for (const int64_t at : plane.filled) std::fill_n(plane.depth.data() + kBeside + at, 64, 0);
     plane.filled.clear();
     const int64_t first = z * layout_.plane / 64;
     for (int64_t w = 0; w < layout_.plane / 64; ++w) {
       if (mask_[static_cast<size_t>(first + w)] == 0) continue;
       plane.filled.push_back(w * 64);
-      depths_.spread(first + w, plane.depth.data() + w * 64);
+      depths_.spread(first + w, plane.depth.data() + kBeside + w * 64);
     }
   }
 
