@@ -93,7 +93,7 @@ class NearFans {
 
   // From some points, at most kTogether.
   void find(Point* first, Point* last) {
-    std::array<Point*, kTogether + 1> open;
+    std::array<Point*, kTogether> open;
     size_t count = 0;
     for (Point* point = first; point != last; ++point) {
       open[count] = point;
@@ -253,11 +253,12 @@ class NearFans {
   const SubvoxelRule& rule_;
   Around around_;
   const LaneFunctions& lanes_ = LaneFunctions::here();
-  Vec3 step_, beyond_;   // mm: from cell to cell, and from there to the next one; there is none where an image has no such axis
+  Vec3 step_;            // mm from cell to cell
+  Vec3 beyond_;          // 0, but infinity along an axis that an image does not have: nothing ends there
   double squared_step_;  // the least: what does not touch the cell of a point is further away from it
   std::array<CellOffset, kSide * kSide * kSide> offset_;  // by place
   CellContents contents_;
-  std::array<CellQuery, kTogether + 1> queries_{};  // and one that nothing is left of
+  std::array<CellQuery, kTogether> queries_{};
 };
 
 }  // namespace segauge

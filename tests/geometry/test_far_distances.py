@@ -72,8 +72,8 @@ def test_walls_that_are_nearly_parallel_to_the_axes():
     """Bounds are worked out in floats, in which the normal of such a wall may be the axis itself."""
     tilt = 3e-4
     linear = np.array([[1.0, tilt, -0.7 * tilt], [0.0, 1.0, 0.4 * tilt], [0.0, 0.0, 1.0]])
-    pred, gt = np.zeros((2, 34, 18, 18), dtype=bool)
-    pred[2:5, 2:16, 2:16], gt[25:31, 3:14, 4:17] = True, True
+    pred, gt = np.zeros((2, 30, 13, 13), dtype=bool)
+    pred[2:5, 2:11, 2:11], gt[23:28, 3:10, 4:12] = True, True
     for surface in ("marching-cubes", "voxel", "subvoxel"):
         ours, theirs = (distances(module, pred, gt, linear, surface) for module in (kernel, reference))
         for a, b in zip(ours, theirs, strict=True):
