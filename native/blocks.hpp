@@ -2,7 +2,9 @@
 // them, where most blocks are excluded at a glance.
 #pragma once
 
+#include <atomic>
 #include <cmath>
+#include <memory>
 
 #include "disc_bounds.hpp"
 
@@ -21,8 +23,8 @@ class BoxList {
       side_[axis + 3].push_back(static_cast<float>((box.high[axis] - box.low[axis]) / 2));
     }
   }
-  void push(const BoxList& other, size_t i) {
-    for (size_t side = 0; side < 6; ++side) side_[side].push_back(other.side_[side][i]);
+  void reserve(size_t count) {
+    for (auto& side : side_) side.reserve(count);
   }
 
   // Squared distances between a box and those numbered [begin, end); up to `slack` mm per axis too short.
@@ -51,20 +53,23 @@ class BoxList {
   std::array<std::vector<float>, 6> side_;  // the middle of each box, and half its extent
 };
 
-// The blocks of a surface, made brick by brick as they are asked for.
+// The blocks of a brick.
+struct BrickBlocks {
+  static constexpr size_t kMostBlocks = 8, kMostCells = 64;  // of a block
+
+  size_t count = 0;
+  std::array<Box, kMostBlocks> box;                // around each
+  std::array<Disc, kMostBlocks> disc;              // the same
+  std::array<uint32_t, kMostBlocks + 1> begin{};   // of its cells, and one more
+  BoxList cells;                                   // block by block
+  std::vector<int32_t> cell;                       // their indices in the surface
+};
+
+// The blocks of a surface, made brick by brick as they are asked for, and shared by all who search it.
 class CellBlocks {
  public:
-  static constexpr size_t kMostCells = 64;  // of a block
-  struct Range {
-    int32_t begin = -1, end = -1;
-  };
-
-  Vec3 to_origin;             // what takes a place in mm to where the boxes are counted from
-  double slack;               // mm that outweigh rounding to float
-  BoxList blocks, cells;      // cells stand block by block
-  std::vector<Disc> disc;     // around each block
-  std::vector<Range> cells_of;  // each block
-  std::vector<int32_t> cell;  // their indices in the surface
+  Vec3 to_origin;  // what takes a place in mm to where the boxes are counted from
+  double slack;    // mm that outweigh rounding to float
 
   CellBlocks(const CellSet& set, const Patterns& lattice) : set_(set), lattice_(lattice), of_brick_(set.bricks.size()) {
     Box whole;
@@ -76,65 +81,70 @@ class CellBlocks {
     }
     slack = widest * 1e-6;
   }
+  CellBlocks(const CellBlocks&) = delete;
+  ~CellBlocks() {
+    for (const auto& made : of_brick_) delete made.load();
+  }
 
   // Those of a brick. `disc_of(index)`: around the pieces of a cell.
   template <class DiscOf>
-  Range of_brick(size_t brick, DiscOf&& disc_of) {
-    Range& own = of_brick_[brick];
-    if (own.begin < 0) {
-      own.begin = static_cast<int32_t>(blocks.size());
-      add_brick(set_.bricks[brick].begin, set_.end_of(brick), disc_of);
-      own.end = static_cast<int32_t>(blocks.size());
-    }
-    return own;
+  const BrickBlocks& of_brick(size_t brick, DiscOf&& disc_of) {
+    const BrickBlocks* made = of_brick_[brick].load(std::memory_order_acquire);
+    if (made != nullptr) return *made;
+    auto own = make(set_.bricks[brick].begin, set_.end_of(brick), disc_of);
+    // where two make the same at once, the first one counts
+    if (!of_brick_[brick].compare_exchange_strong(made, own.get(), std::memory_order_acq_rel)) return *made;
+    return *own.release();
   }
 
  private:
   template <class DiscOf>
-  void add_brick(int64_t first, int64_t last, DiscOf&& disc_of) {
-    std::array<std::array<int32_t, kMostCells>, 8> part;
-    std::array<size_t, 8> count{};
+  std::unique_ptr<BrickBlocks> make(int64_t first, int64_t last, DiscOf&& disc_of) const {
+    std::array<std::array<int32_t, BrickBlocks::kMostCells>, BrickBlocks::kMostBlocks> part;
+    std::array<size_t, BrickBlocks::kMostBlocks> count{};
     for (int64_t i = first; i < last; ++i) {
       const Cell& at = set_.cells[static_cast<size_t>(i)];
       const auto p = static_cast<size_t>((at.z >> 2 & 1) << 2 | (at.y >> 2 & 1) << 1 | (at.x >> 2 & 1));
       part[p][count[p]++] = static_cast<int32_t>(i);
     }
-    for (size_t p = 0; p < 8; ++p)
-      if (count[p] > 0) add_block(part[p].data(), count[p], disc_of);
+    auto out = std::make_unique<BrickBlocks>();
+    out->cells.reserve(static_cast<size_t>(last - first));
+    out->cell.reserve(static_cast<size_t>(last - first));
+    for (size_t p = 0; p < part.size(); ++p)
+      if (count[p] > 0) add_block(part[p].data(), count[p], disc_of, *out);
+    return out;
   }
 
   template <class DiscOf>
-  void add_block(const int32_t* index, size_t count, DiscOf&& disc_of) {
-    std::array<Disc, kMostCells> own;
-    std::array<Vec3, kMostCells> place;
-    Box around;
-    const auto begin = static_cast<int32_t>(cell.size());
+  void add_block(const int32_t* index, size_t count, DiscOf&& disc_of, BrickBlocks& out) const {
+    std::array<Disc, BrickBlocks::kMostCells> own;
+    std::array<Vec3, BrickBlocks::kMostCells> place;
+    Box& around = out.box[out.count];
     for (size_t k = 0; k < count; ++k) {
       const Cell& at = set_.cells[static_cast<size_t>(index[k])];
       place[k] = lattice_.offset(at.z, at.y, at.x);
       for (size_t i = 0; i < 3; ++i) place[k][i] += to_origin[i];
       own[k] = disc_of(index[k]);
       const Box box = own[k].box().moved(place[k]);
-      cells.push(box);
-      cell.push_back(index[k]);
+      out.cells.push(box);
+      out.cell.push_back(index[k]);
       around.include(box);
     }
-    cells_of.push_back({begin, static_cast<int32_t>(cell.size())});
-    blocks.push(around);
-    disc.push_back(Disc(own.data(), place.data(), count, slack));
+    out.disc[out.count] = Disc(own.data(), place.data(), count, slack);
+    out.begin[++out.count] = static_cast<uint32_t>(out.cell.size());
   }
 
   const CellSet& set_;
   const Patterns& lattice_;
-  std::vector<Range> of_brick_;
+  std::vector<std::atomic<const BrickBlocks*>> of_brick_;
 };
 
 // Finds the cells that may be near a query. The blocks that any query from the same brick may be nearest to are
 // collected once, through the tree over the bricks; queries come brick by brick.
 class BlockFinder {
  public:
-  BlockFinder(const CellSet& set, const BrickTree& tree, const Patterns& lattice)
-      : set_(set), tree_(tree), all_(set, lattice), lattice_(lattice) {}
+  BlockFinder(const CellSet& set, const BrickTree& tree, CellBlocks& blocks, const Patterns& lattice)
+      : set_(set), tree_(tree), all_(blocks), lattice_(lattice) {}
 
   // Calls visit(index) for cells whose boxes come no further than `worst`, squared, to the box of a query's points (in
   // mm from its position), and after each block go_on(), which may lower `worst`, or end it. Nearest block first, and
@@ -150,19 +160,19 @@ class BlockFinder {
     nearby_.squared_gaps(from, all_.slack, 0, nearby_.size(), gaps_.data());
     reached_.clear();
     for (size_t i = 0; i < nearby_.size(); ++i)
-      if (reaches(gaps_[i], worst)) reached_.push_back({gaps_[i], number_[i]});
+      if (reaches(gaps_[i], worst)) reached_.push_back({gaps_[i], i});
     std::sort(reached_.begin(), reached_.end());
-    for (const auto& [gap, block] : reached_) {
+    for (const auto& [gap, i] : reached_) {
       if (!reaches(gap, worst)) return;
-      Candidate whole{0, block, &all_.disc[static_cast<size_t>(block)], place};
+      const auto& [brick, block] = block_[i];
+      Candidate whole{0, 0, &brick->disc[block], place};
       bounds.weigh(&whole, &whole + 1);
       if (whole.least == kInfinity) continue;
-      const CellBlocks::Range cells = all_.cells_of[static_cast<size_t>(block)];
-      const auto begin = static_cast<size_t>(cells.begin), end = static_cast<size_t>(cells.end);
-      float gaps[CellBlocks::kMostCells];
-      all_.cells.squared_gaps(from, all_.slack, begin, end, gaps);
-      for (size_t i = begin; i < end; ++i)
-        if (reaches(gaps[i - begin], worst)) visit(static_cast<int64_t>(all_.cell[i]));
+      const size_t begin = brick->begin[block], end = brick->begin[block + 1];
+      float gaps[BrickBlocks::kMostCells];
+      brick->cells.squared_gaps(from, all_.slack, begin, end, gaps);
+      for (size_t k = begin; k < end; ++k)
+        if (reaches(gaps[k - begin], worst)) visit(static_cast<int64_t>(brick->cell[k]));
       if (!go_on()) return;
     }
   }
@@ -187,12 +197,12 @@ class BlockFinder {
       enough = std::min(enough, squared_to_farthest(around_, set_.bricks[index].box));
     });
     nearby_.clear();
-    number_.clear();
+    block_.clear();
     for_bricks_within(around_, enough, [&](size_t index) {
-      const CellBlocks::Range own = all_.of_brick(index, disc_of);
-      for (int32_t block = own.begin; block < own.end; ++block) {
-        nearby_.push(all_.blocks, static_cast<size_t>(block));
-        number_.push_back(block);
+      const BrickBlocks& own = all_.of_brick(index, disc_of);
+      for (size_t block = 0; block < own.count; ++block) {
+        nearby_.push(own.box[block]);
+        block_.push_back({&own, block});
       }
     });
   }
@@ -232,14 +242,14 @@ class BlockFinder {
 
   const CellSet& set_;
   const BrickTree& tree_;
-  CellBlocks all_;
+  CellBlocks& all_;
   const Patterns& lattice_;
   std::array<int64_t, 3> brick_{INT64_MIN, 0, 0};  // that the last query came from
   Box around_;                                     // the places that it may come from
   BoxList nearby_;                                 // blocks that queries from there may be nearest to
-  std::vector<int32_t> number_;                    // and their numbers
+  std::vector<std::pair<const BrickBlocks*, size_t>> block_;  // and which they are
   std::vector<float> gaps_;
-  std::vector<std::pair<float, int32_t>> reached_;
+  std::vector<std::pair<float, size_t>> reached_;
 };
 
 }  // namespace segauge

@@ -59,8 +59,8 @@ void write_samples(const NearSearch::Found& found, const double* area, int64_t b
 // Searches a binary surface: the cells nearby, of which all distances are known, then what is further away.
 class PatternSearch {
  public:
-  PatternSearch(const CellSet& to, const BrickTree& tree, const Patterns& patterns, Knowledge& known)
-      : patterns_(patterns), near_(to, patterns, known), far_(to, tree, patterns, PatternPieces(to, patterns)) {}
+  PatternSearch(const CellSet& to, const BrickTree& tree, CellBlocks& blocks, const Patterns& patterns, Knowledge& known)
+      : patterns_(patterns), near_(to, patterns, known), far_(to, tree, blocks, patterns, PatternPieces(to, patterns)) {}
 
   // Finds the nearest piece of all samples of some cells of one brick; found(i) is that of the i-th cell.
   void search(const Cell* first, const Cell* last) {
@@ -143,6 +143,7 @@ int32_t BrickTree::build(std::vector<int32_t>& order, size_t begin, size_t end, 
 Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatterns& prepared, int threads) {
   const Patterns& patterns = prepared.patterns;
   const BrickTree tree(to);
+  CellBlocks blocks(to, patterns);
   const Unzeroed<int64_t> start = sample_offsets(from, patterns);
   Samples out;
   out.distance.resize(static_cast<size_t>(start.back()));
@@ -151,7 +152,7 @@ Samples directed_distances(const CellSet& from, const CellSet& to, PreparedPatte
     std::vector<std::optional<PatternSearch>> searches(known.size());
     parallel_for(chunk_count(from), threads, [&](int64_t chunk, int worker) {
       std::optional<PatternSearch>& own = searches[static_cast<size_t>(worker)];
-      if (!own) own.emplace(to, tree, patterns, known[static_cast<size_t>(worker)]);
+      if (!own) own.emplace(to, tree, blocks, patterns, known[static_cast<size_t>(worker)]);
       PatternSearch& search = *own;
       const auto [first, last] = bricks_of_chunk(from, chunk);
       const int64_t end = start[static_cast<size_t>(from.end_of(last - 1))];
@@ -180,9 +181,10 @@ BitVolume boundary_band(const BitVolume& mask, SurfaceKind kind, const Patterns&
     });
   const CellSet surface = find_cells(mask, nullptr, kind, patterns, threads);
   const BrickTree tree(surface);
+  CellBlocks blocks(surface, patterns);
   return search_open(std::move(bits), threads, [&]() -> Reaches {
     return on_lattice(kind, mask.ndim,
-                      [width, search = Search(surface, tree, patterns, PatternPieces(surface, patterns))](
+                      [width, search = Search(surface, tree, blocks, patterns, PatternPieces(surface, patterns))](
                           int64_t z, int64_t y, int64_t x) mutable { return search.reaches(z, y, x, width * width); });
   });
 }

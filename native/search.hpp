@@ -51,8 +51,8 @@ struct Query {
 template <class Pieces>
 class Search {
  public:
-  Search(const CellSet& to, const BrickTree& tree, const Patterns& lattice, const Pieces& pieces)
-      : to_(to), tree_(tree), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()), bounds_(lattice) {}
+  Search(const CellSet& to, const BrickTree& tree, CellBlocks& blocks, const Patterns& lattice, const Pieces& pieces)
+      : to_(to), tree_(tree), blocks_(blocks), lattice_(lattice), pieces_(pieces), reach_(lattice.reach()), bounds_(lattice) {}
 
   // Lowers best[i] to the squared distance of the i-th point from the nearest piece. All cells within `searched` steps
   // are in `best` already. Distances of no more than `enough` need not be lowered.
@@ -313,7 +313,7 @@ class Search {
 
   // Through the blocks of cells, nearest first.
   void search_blocks() {
-    if (!finder_) finder_.emplace(to_, tree_, lattice_);
+    if (!finder_) finder_.emplace(to_, tree_, blocks_, lattice_);
     auto disc_of = [&](int64_t index) { return pieces_.disc(index); };
     auto visit = [&](int64_t index) {
       const Cell& cell = to_.cells[static_cast<size_t>(index)];
@@ -327,6 +327,7 @@ class Search {
 
   const CellSet& to_;
   const BrickTree& tree_;
+  CellBlocks& blocks_;
   const Patterns& lattice_;
   Pieces pieces_;
   const Vec3 reach_;

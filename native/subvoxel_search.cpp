@@ -47,9 +47,9 @@ std::vector<size_t> sample_offsets(const CellSet& from, const SubvoxelRule& rule
 // most of a far search is to find the cells that are worth looking at.
 class FanSearch {
  public:
-  FanSearch(const SubvoxelSurface& from, const SubvoxelSurface& to, const BrickTree& tree,
+  FanSearch(const SubvoxelSurface& from, const SubvoxelSurface& to, const BrickTree& tree, CellBlocks& blocks,
             const SubvoxelRule& rule, const std::vector<size_t>& start, Samples& out)
-      : from_(from), to_(to), tree_(tree), rule_(rule), start_(start), out_(out), near_(to, rule) {}
+      : from_(from), to_(to), tree_(tree), blocks_(blocks), rule_(rule), start_(start), out_(out), near_(to, rule) {}
 
   // Writes distances and areas of the samples of a brick.
   void search(size_t brick) {
@@ -114,7 +114,7 @@ class FanSearch {
 
   void search_far() {
     if (count_ == 0) return;
-    if (!far_) far_.emplace(to_.set, tree_, rule_.lattice, FanPieces(to_, rule_));
+    if (!far_) far_.emplace(to_.set, tree_, blocks_, rule_.lattice, FanPieces(to_, rule_));
     double squared[kTogether];
     for (size_t i = 0; i < count_; ++i) squared[i] = out_.distance[samples_[i]];
     far_->improve({{first_.z, first_.y, first_.x}, groups_.data(), count_, box_}, squared);
@@ -124,6 +124,7 @@ class FanSearch {
 
   const SubvoxelSurface &from_, &to_;
   const BrickTree& tree_;
+  CellBlocks& blocks_;
   const SubvoxelRule& rule_;
   const std::vector<size_t>& start_;
   Samples& out_;
@@ -143,6 +144,7 @@ class FanSearch {
 
 Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule, int threads) {
   const BrickTree tree(to.set);
+  CellBlocks blocks(to.set, rule.lattice);
   const std::vector<size_t> start = sample_offsets(from.set, rule);
   Samples out;
   out.distance.resize(start.back());
@@ -151,7 +153,7 @@ Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& t
   std::vector<std::optional<FanSearch>> searches(static_cast<size_t>(worker_count(chunks, threads)));
   parallel_for(chunks, threads, [&](int64_t chunk, int worker) {
     std::optional<FanSearch>& search = searches[static_cast<size_t>(worker)];
-    if (!search) search.emplace(from, to, tree, rule, start, out);
+    if (!search) search.emplace(from, to, tree, blocks, rule, start, out);
     const auto [first, last] = bricks_of_chunk(from.set, chunk);
     for (size_t brick = first; brick < last; ++brick) search->search(brick);
   });
@@ -161,8 +163,9 @@ Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& t
 BitVolume boundary_band(const BitVolume& mask, const SubvoxelSurface& surface, const SubvoxelRule& rule, double width,
                         int threads) {
   const BrickTree tree(surface.set);
+  CellBlocks blocks(surface.set, rule.lattice);
   return boundary_band(mask, SurfaceKind::marching_cubes, rule.lattice, width, threads, [&]() -> Reaches {
-    return [width, search = Search(surface.set, tree, rule.lattice, FanPieces(surface, rule))](
+    return [width, search = Search(surface.set, tree, blocks, rule.lattice, FanPieces(surface, rule))](
                int64_t z, int64_t y, int64_t x) mutable { return search.reaches(z, y, x, width * width); };
   });
 }
