@@ -107,7 +107,7 @@ class Search {
     if (next < 0) return;
     const int64_t below = cell_below(next, query_->count / 2);
     if (below >= 0) next = below;
-    for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next); ++i) {
+    for (size_t i = 0; i < kGuesses && next >= 0 && !was_tried(next) && !was_searched(next); ++i) {
       tried_[i] = next;
       try_cell({0, next, &pieces_.disc(next), shift_to(next)});
       const auto farthest = std::max_element(best_.begin(), best_.begin() + static_cast<int64_t>(query_->count));
@@ -202,8 +202,14 @@ class Search {
     return lattice_.offset(query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
   }
 
+  // Distances from cells that were searched may have been worked out otherwise, so that their last bits differ: such a cell is
+  // never tried again, or it would depend on the guess, and so on who searched what before, which of the two counts.
   bool was_searched(int64_t dz, int64_t dy, int64_t dx) const {
     return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
+  }
+  bool was_searched(int64_t index) const {
+    const Cell& cell = to_.cells[static_cast<size_t>(index)];
+    return was_searched(query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
   }
 
   // Notes a cell, so many steps before the query's, if it is near enough; there must be room for it. Without a branch:
