@@ -67,7 +67,7 @@ class Caps {
   // Of the caps along one axis.
   Caps(size_t axis, const BitVolume& mask, const CutsOnLines& lines, const SubvoxelRule& rule)
       : axis_(axis), mask_(mask), rule_(rule), lines_{&lines.along[axis == 0 ? 1 : 0], &lines.along[axis == 2 ? 1 : 2]},
-        lines_in_step_{lines_[0]->lines_in_step(axis), lines_[1]->lines_in_step(axis)},
+        lines_in_step_{lines_[0]->numbers().lines_in_step(axis), lines_[1]->numbers().lines_in_step(axis)},
         diagonals_(lines.diagonals[axis]), error_(rule.chord_error / rule.edge[axis]),
         guessed_(rule.roundness_error * rule.roundness_error) {
     const double step = rule.edge[axis];
@@ -89,7 +89,7 @@ class Caps {
     if (!is_inside(mask_, moved_by(last, inwards))) return cut;
     // the third layer counts across thick slices
     const size_t layers = rule_.is_thick[axis_] && is_inside(mask_, moved_by(last, 2 * inwards)) ? 3 : 2;
-    const std::array<size_t, 2> line{lines_[0]->line(last), lines_[1]->line(last)};
+    const std::array<size_t, 2> line{lines_[0]->numbers().of(last), lines_[1]->numbers().of(last)};
     auto arms_of = [&](size_t a, int64_t layer) {
       return lines_[a]->arms(line[a] + static_cast<size_t>(layer * inwards * lines_in_step_[a]), last);
     };
@@ -136,8 +136,8 @@ class Caps {
     std::array<LayerArms, 2> across;
     for (size_t k = 0; k < layers; ++k) {
       const Place layer = moved_by(last, inwards * static_cast<int64_t>(k));
-      across[0][k] = diagonals_->rising.arms(layer);
-      across[1][k] = diagonals_->falling.arms(layer);
+      across[0][k] = diagonals_->on_rising(layer);
+      across[1][k] = diagonals_->on_falling(layer);
     }
     return weighed<4>(bells, {first, second, end_of(along_[2], across[0], layers), end_of(along_[2], across[1], layers)});
   }
@@ -185,7 +185,7 @@ class Caps {
   const SubvoxelRule& rule_;
   std::array<const CutLines*, 2> lines_;  // across the axis
   std::array<int64_t, 2> lines_in_step_;  // along it
-  const std::optional<CutsOnLines::Diagonals>& diagonals_;
+  const std::optional<CutDiagonals>& diagonals_;
   double error_, guessed_;  // of the ends of chords, in steps; of the roundness, squared
   std::array<double, 2> flat_most_;
   std::array<Along, 3> along_;  // the two axes across, and the diagonals

@@ -1,7 +1,7 @@
 // How wide an object is in its last two layers says where its caps end (segauge/geometry/reference/chords.py).
 #pragma once
 
-#include "cut_lines.hpp"
+#include "cuts_on_lines.hpp"
 
 namespace segauge {
 

@@ -136,15 +136,17 @@ struct RoughDiscs {
   Rough x, y, z, radius, nx, ny, nz, half_thickness;
 };
 
-// A bound on the squared distances of points from discs, the middles of which are given from them: how far above it, and how
-// far aside. What is left of the squared distance from the middle without the height is a small difference of large numbers,
-// so it is lessened by more than rounding can add to it.
-inline Rough squared_to_discs(Rough x, Rough y, Rough z, Rough squared, const RoughDiscs& disc) {
-  const Rough height = x * disc.nx + y * disc.ny + z * disc.nz;
+inline Rough height_over(Rough x, Rough y, Rough z, const RoughDiscs& disc) { return x * disc.nx + y * disc.ny + z * disc.nz; }
+
+// A bound on the squared distances of points from discs: how far above it, and how far aside, at least `aside`. `squared`: that
+// from the middle. What is left of it without the height is a small difference of large numbers, so it is lessened by more than
+// rounding can add to it.
+inline Rough squared_to_discs(Rough height, Rough squared, Rough aside, const RoughDiscs& disc) {
   const Rough squared_aside = squared * (1 - 4e-6f) - height * height;
+  const Rough beyond_rim = root(positive(squared_aside)) - disc.radius;
+  const Rough out = positive(beyond_rim > aside ? beyond_rim : aside);
   const Rough above = positive((height > -height ? height : -height) - disc.half_thickness);
-  const Rough aside = positive(root(positive(squared_aside)) - disc.radius);
-  return above * above + aside * aside;
+  return above * above + out * out;
 }
 
 void weigh_by_discs(const RoughPoints& points, Candidate* first, Candidate* last) {
@@ -162,7 +164,7 @@ void weigh_by_discs(const RoughPoints& points, Candidate* first, Candidate* last
     for (size_t i = 0; i < points.count; i += kRoughs) {
       const Rough x = load_rough(points.x + i) + shift_x, y = load_rough(points.y + i) + shift_y,
                   z = load_rough(points.z + i) + shift_z;
-      const Rough bound = squared_to_discs(x, y, z, x * x + y * y + z * z, all);
+      const Rough bound = squared_to_discs(height_over(x, y, z, all), x * x + y * y + z * z, zero, all);
       const Rough possible = bound <= load_rough(points.allowed + i) ? bound : none;
       for (size_t k = 0; k < kRoughs; k += SampleGroup::kSize) {
         const float one = possible[k] < possible[k + 1] ? possible[k] : possible[k + 1];
@@ -227,48 +229,71 @@ inline float least_of(Rough a) {
   return a[0] < a[1] ? a[0] : a[1];
 }
 
-// The discs of a query's cells from the i-th on, as many as fill a register, their middles in mm from the cell of the point.
-inline RoughDiscs load_discs(const CellContents& of, const CellQuery& query, size_t i) {
+// Cells side by side: where they begin, in mm from the cell of a point, and the discs in them, in mm from where they begin.
+struct RoughCells {
+  Rough x, y, z;
+  RoughDiscs disc;
+};
+
+// A query's cells from the i-th on, as many as fill a register.
+inline RoughCells load_cells(const CellContents& of, const CellQuery& query, size_t i) {
   static_assert(sizeof(Disc) == 8 * sizeof(float));
-  Rough low[4], high[4];
-  for (size_t k = 0; k < 4; ++k) {
-    auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&of.cells[query.index[at]].disc); };
-    auto middle = [&](size_t at) { return load_quarter(disc(at)) + load_quarter(of.offsets[query.place[at]].rough); };
-    auto normal = [&](size_t at) { return load_quarter(disc(at) + 4); };
+  auto offset = [&](size_t at) { return load_quarter(of.offsets[query.place[at]].rough); };
+  auto disc = [&](size_t at) { return reinterpret_cast<const float*>(&of.cells[query.index[at]].disc); };
+  Rough begin[4], low[4], high[4];
+  for (size_t k = i; k < i + 4; ++k) {
 #if SEGAUGE_LANES == 4
-    low[k] = side_by_side(middle(i + k), middle(i + k + 4));
-    high[k] = side_by_side(normal(i + k), normal(i + k + 4));
+    begin[k - i] = side_by_side(offset(k), offset(k + 4));
+    low[k - i] = side_by_side(load_quarter(disc(k)), load_quarter(disc(k + 4)));
+    high[k - i] = side_by_side(load_quarter(disc(k) + 4), load_quarter(disc(k + 4) + 4));
 #else
-    low[k] = middle(i + k);
-    high[k] = normal(i + k);
+    begin[k - i] = offset(k);
+    low[k - i] = load_quarter(disc(k));
+    high[k - i] = load_quarter(disc(k) + 4);
 #endif
   }
+  transpose(begin[0], begin[1], begin[2], begin[3]);
   transpose(low[0], low[1], low[2], low[3]);
   transpose(high[0], high[1], high[2], high[3]);
-  return {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]};
+  return {begin[0], begin[1], begin[2], {low[0], low[1], low[2], low[3], high[0], high[1], high[2], high[3]}};
 }
 
-// Looks at the discs of a query's cells.
+// How far places are from a stretch of an axis that begins at 0.
+inline Rough beyond(Rough at, float length) {
+  const Rough after = at - length;
+  return positive(after > -at ? after : -at);
+}
+
+// A bound on the squared distances of a point, given from where cells begin, from the pieces in them. These lie in the cell and
+// in its disc: the point's foot on the disc's plane is as far from them as it is outside of either, but for the thickness.
+inline Rough squared_to_cells(Rough x, Rough y, Rough z, const RoughDiscs& disc, const float* step) {
+  const Rough dx = x - disc.x, dy = y - disc.y, dz = z - disc.z, height = height_over(dx, dy, dz, disc);
+  const Rough out_x = beyond(x - height * disc.nx, step[0]), out_y = beyond(y - height * disc.ny, step[1]),
+              out_z = beyond(z - height * disc.nz, step[2]);
+  const Rough aside = root(out_x * out_x + out_y * out_y + out_z * out_z) - disc.half_thickness;
+  return squared_to_discs(height, dx * dx + dy * dy + dz * dz, aside, disc);
+}
+
+// Works out which of a query's cells can hold the nearest piece.
 inline void weigh(CellQuery& query, const CellContents& of) {
   constexpr size_t kMostRegisters = CellQuery::kMost / kRoughs;
   const Rough none{};
   const Rough px = none + static_cast<float>(query.point[0]), py = none + static_cast<float>(query.point[1]),
               pz = none + static_cast<float>(query.point[2]);
-  Rough nearest = none + static_cast<float>(query.best), middle[kMostRegisters];
+  Rough nearest = none + __builtin_inff(), bounds[kMostRegisters];
   const size_t registers = (query.count + kRoughs - 1) / kRoughs;
   for (size_t r = 0; r < registers; ++r) {
-    const RoughDiscs discs = load_discs(of, query, r * kRoughs);
-    const Rough x = px - discs.x, y = py - discs.y, z = pz - discs.z;
-    middle[r] = x * x + y * y + z * z;
-    nearest = middle[r] < nearest ? middle[r] : nearest;
+    const RoughCells cells = load_cells(of, query, r * kRoughs);
     float* least = query.least.data() + r * kRoughs;
-    const Rough of_disc = squared_to_discs(x, y, z, middle[r], discs), of_cell = load_rough(least);
-    const Rough bound = of_disc > of_cell ? of_disc : of_cell;
-    __builtin_memcpy(least, &bound, sizeof bound);
+    const Rough of_pieces = squared_to_cells(px - cells.x, py - cells.y, pz - cells.z, cells.disc, of.step);
+    const Rough of_cell = load_rough(least);
+    bounds[r] = of_pieces > of_cell ? of_pieces : of_cell;
+    nearest = bounds[r] < nearest ? bounds[r] : nearest;
+    __builtin_memcpy(least, &bounds[r], sizeof bounds[r]);
   }
   const Rough found = none + least_of(nearest);
   query.nearest = 0;
-  for (size_t r = 0; r < registers; ++r) query.nearest |= signs_of(middle[r] <= found) << (r * kRoughs);
+  for (size_t r = 0; r < registers; ++r) query.nearest |= signs_of(bounds[r] <= found) << (r * kRoughs);
 }
 
 // Forgets the cells of a query that cannot hold anything nearer than its best.
@@ -295,6 +320,7 @@ void look_into_cells(CellQuery* first, CellQuery* last, const CellContents& of) 
     weigh(*query, of);
   }
   for (CellQuery* query = first; query != last; ++query) {
+    exclude(*query, of);
     const uint32_t nearest = query->left & query->nearest;
     if (nearest != 0) look_into(*query, of, static_cast<size_t>(__builtin_ctz(nearest)));
   }

@@ -28,7 +28,7 @@ struct CellQuery {
   Vec3 point;    // in mm from the origin of its cell
   double best;   // the squared distance of what was found
   size_t count;  // of cells
-  uint32_t left, nearest;  // of cells, a bit each: those that are not looked at yet; whose middle is nearest
+  uint32_t left, nearest;  // of cells, a bit each: those that are not looked at yet; which may be nearest
   std::array<uint32_t, kMost + kBeyond> index, place;  // of the cell; where it lies, by number
   alignas(32) std::array<float, kMost + kBeyond> least;  // no piece of the cell comes below this squared distance
 };
@@ -43,6 +43,7 @@ struct CellContents {
   const double* numbers;               // of their fans
   const FanTable::Shape* shapes;       // by code
   const CellOffset* offsets;           // by place
+  float step[3];                       // mm from one cell to the next along each axis
   float slack;                         // squared mm that outweigh rounding to float
 };
 
@@ -58,7 +59,7 @@ struct LaneFunctions {
   // Works out the least squared distance of candidates with their discs.
   void (*weigh_by_discs)(const RoughPoints& points, Candidate* first, Candidate* last);
   // Lowers the best of queries to the squared distances from the nearest pieces in their cells. Discs tell which of these can
-  // hold them; the one with the nearest middle comes first: what is found there excludes most others.
+  // hold them; the one that may be nearest comes first: what is found there excludes most others.
   void (*look_into_cells)(CellQuery* first, CellQuery* last, const CellContents& contents);
   // Adds up rows of some groups of numbers: sum[i] gets base plus weight[k] times first[k * stride + i] for all bits k of
   // `which`. In all rows there must be numbers; of weights there are kMostSumRows.

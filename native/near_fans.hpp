@@ -68,8 +68,6 @@ class NearFans {
   NearFans(const SubvoxelSurface& to, const SubvoxelRule& rule) : to_(to), rule_(rule), around_(to.set) {
     double diagonal = 0;
     for (const Vec3& step : rule.lattice.step) diagonal += std::sqrt(dot(step, step));
-    contents_ = {to.fans.cell.data(), to.fans.numbers.data(), rule.fans.shape.data(), offset_.data(),
-                 static_cast<float>(4e-6 * diagonal * diagonal)};
     squared_step_ = kInfinity;
     for (size_t axis = 0; axis < 3; ++axis) {
       const bool has_axis = rule.ndim == 3 || axis > 0;
@@ -77,6 +75,9 @@ class NearFans {
       beyond_[axis] = has_axis ? 0 : kInfinity;
       if (has_axis) squared_step_ = std::min(squared_step_, step_[axis] * step_[axis] * (1 - 1e-9));
     }
+    contents_ = {to.fans.cell.data(), to.fans.numbers.data(), rule.fans.shape.data(), offset_.data(),
+                 {static_cast<float>(step_[0]), static_cast<float>(step_[1]), static_cast<float>(step_[2])},
+                 static_cast<float>(4e-6 * diagonal * diagonal)};
     for (int64_t z = -kReach; z <= kReach; ++z)
       for (int64_t y = -kReach; y <= kReach; ++y)
         for (int64_t x = -kReach; x <= kReach; ++x) {
@@ -182,7 +183,7 @@ class NearFans {
     for (size_t k = 0; k < CellQuery::kBeyond; ++k) {
       query.index[query.count + k] = query.index[last];
       query.place[query.count + k] = query.place[last];
-      query.least[query.count + k] = 0;
+      query.least[query.count + k] = query.least[last];
     }
   }
 

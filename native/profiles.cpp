@@ -1,6 +1,7 @@
 #include "profiles.hpp"
 
 #include <cmath>
+#include <cstring>
 
 #include "parallel.hpp"
 #include "pieces.hpp"
@@ -11,13 +12,6 @@ namespace {
 // Distances that are equal but for rounding count as equal.
 constexpr double kSlack = 1 + 1e-9;
 
-// An edge along the thick axis that is cut.
-struct Edge {
-  Place low;  // lower voxel on the padded lattice
-  bool is_low_inside;
-  size_t cell;
-};
-
 // The lattice of voxels as slices across a thick axis: axis p and q lie in the slices.
 struct Slices {
   size_t axis, p, q;
@@ -27,7 +21,6 @@ struct Slices {
       : axis(thick), p(thick == 0 ? 1 : 0), q(thick == 2 ? 1 : 2), size(padded_size(mask)) {}
 
   size_t count() const { return static_cast<size_t>(size[axis]); }
-  size_t of(const Cell& cell) const { return static_cast<size_t>(place_of(cell)[axis]); }
   Place place(size_t slice, int64_t along_p, int64_t along_q) const {
     Place at;
     at[axis] = static_cast<int64_t>(slice);
@@ -37,38 +30,72 @@ struct Slices {
   }
 };
 
-// The edges along the thick axis that are cut, by the slice of their lower voxel.
-struct EdgesBySlice {
-  std::vector<size_t> start;
-  std::vector<Edge> edges;
+// The edges along the thick axis that are cut and have a profile: the column goes on further inside. Those whose lower voxel
+// is inside come first, then the others, each by the slice of the lower voxel.
+class EdgesBySlice {
+ public:
+  struct Edge {
+    int32_t p, q;
+    uint32_t cell;
+  };
+  struct Range {
+    size_t begin, end;
+  };
+  Unzeroed<Edge> edges;
 
-  EdgesBySlice(const EdgeCuts& cuts, const CellSet& set, const Slices& slices) : start(slices.count() + 1, 0) {
-    for (const auto& [cell, axis] : cuts.edges)
-      if (axis == slices.axis) ++start[slices.of(set.cells[cell]) + 1];
-    for (size_t slice = 0; slice < slices.count(); ++slice) start[slice + 1] += start[slice];
-    edges.resize(start.back());
-    std::vector<size_t> next(start.begin(), start.end() - 1);
-    for (const auto& [cell, axis] : cuts.edges)
-      if (axis == slices.axis) {
-        const Cell& of = set.cells[cell];
-        edges[next[slices.of(of)]++] = {place_of(of), cuts.is_low_inside(cell), cell};
-      }
+  EdgesBySlice(const EdgeCuts& cuts, const BitVolume& mask, const CellSet& set, const Slices& slices)
+      : slices_(slices.count()), start_(2 * slices_ + 1, 0) {
+    Unzeroed<Edge> found(cuts.edges.size() + 1);
+    Unzeroed<uint32_t> list(cuts.edges.size() + 1);
+    size_t count = 0;
+    for (const auto& [cell, axis] : cuts.edges) {
+      if (axis != slices.axis) continue;
+      Place at = place_of(set.cells[cell]);
+      const bool is_low_inside = cuts.is_low_inside(cell);
+      found[count] = {static_cast<int32_t>(at[slices.p]), static_cast<int32_t>(at[slices.q]), cell};
+      list[count] = static_cast<uint32_t>((is_low_inside ? 0 : slices_) + static_cast<size_t>(at[slices.axis]));
+      at[slices.axis] += is_low_inside ? -1 : 2;
+      const bool goes_on = is_inside(mask, at);
+      start_[list[count] + 1] += goes_on;
+      count += goes_on;
+    }
+    for (size_t k = 0; k + 1 < start_.size(); ++k) start_[k + 1] += start_[k];
+    edges.resize(count);
+    std::vector<size_t> next(start_.begin(), start_.end() - 1);
+    for (size_t e = 0; e < count; ++e) edges[next[list[e]]++] = found[e];
   }
+
+  // Those with the lower voxel inside, or not inside, in a slice; none where there is no such slice.
+  Range in(bool is_low_inside, int64_t slice) const {
+    if (slice < 0 || slice >= static_cast<int64_t>(slices_)) return {0, 0};
+    const size_t list = (is_low_inside ? 0 : slices_) + static_cast<size_t>(slice);
+    return {start_[list], start_[list + 1]};
+  }
+  bool is_low_inside(size_t edge) const { return edge < start_[slices_]; }
+
+ private:
+  size_t slices_;
+  std::vector<size_t> start_;
 };
 
-// Writes for every voxel of a line the squared distance to the nearest of the cuts on it.
-void write_squares(const double* cut, const double* end, int32_t size, double edge, double* square) {
-  int32_t x = 0;
-  for (; cut != end; ++cut) {
-    // as far as the middle between this cut and the next one
-    const double half = cut + 1 == end ? size : (cut[0] + cut[1]) / 2, here = *cut;
-    const int32_t until = std::min(size, static_cast<int32_t>(std::ceil(half)));
-    for (; x < until; ++x) {
-      const double along = (here - x) * edge;
-      square[x] = along * along;
+typedef double Two __attribute__((vector_size(16)));
+
+// Writes for every voxel of a line the squared distance to the nearest of the cuts on it, and up to kBeyond numbers more.
+constexpr int64_t kBeyond = 3;
+void write_squares(const double* cut, const double* end, int64_t size, double edge, double* square) {
+  if (cut == end) return std::fill(square, square + size, kInfinity);
+  for (int64_t x = 0; cut != end; ++cut) {
+    // as far as the middle between this cut and the next one, which overwrites what goes beyond
+    const int64_t until = cut + 1 == end ? size : std::min(size, static_cast<int64_t>(std::ceil((cut[0] + cut[1]) / 2)));
+    if (until <= x) continue;
+    Two low{static_cast<double>(x), static_cast<double>(x + 1)};
+    for (; x < until; x += 4, low += 4) {
+      const Two first = (*cut - low) * edge, second = (*cut - (low + 2)) * edge;
+      const Two squares[2] = {first * first, second * second};
+      std::memcpy(square + x, squares, sizeof squares);
     }
+    x = until;
   }
-  for (; x < size; ++x) square[x] = kInfinity;
 }
 
 // How far the voxels of one slice are from its outline.
@@ -83,13 +110,13 @@ class Outline {
     for (int64_t p = 0; p < slices_.size[slices_.p]; ++p) along_q_.write(p, q_lines, slices_.place(slice, p, 0), edge_q_);
   }
 
-  // Distance in mm to the nearest vertex; infinity where it is farther than the limit.
-  double distance(const Place& at, double limit) const {
-    const int64_t p = at[slices_.p], q = at[slices_.q], np = slices_.size[slices_.p], nq = slices_.size[slices_.q];
-    const double *on_p = along_p_.square.data() + q * np + p, *on_q = along_q_.square.data() + p * nq + q;
+  // Distance in mm of a voxel to the nearest vertex; infinity where it is farther than the limit.
+  double distance(int64_t p, int64_t q, double limit) const {
+    const double *on_p = along_p_.square.data() + q * along_p_.stride + p;
+    const double *on_q = along_q_.square.data() + p * along_q_.stride + q;
     double best = std::min({limit * limit * kSlack, *on_p, *on_q});
-    best = look_through(on_p, q, nq, np, edge_q_, best);
-    best = look_through(on_q, p, np, nq, edge_p_, best);
+    best = look_through(on_p, q, slices_.size[slices_.q], along_p_.stride, edge_q_, best);
+    best = look_through(on_q, p, slices_.size[slices_.p], along_q_.stride, edge_p_, best);
     return best < limit * limit * kSlack ? std::sqrt(best) : kInfinity;
   }
 
@@ -115,27 +142,29 @@ class Outline {
   double edge_p_, edge_q_;
   // Squared mm along the line of a voxel to the nearest vertex on it, line after line.
   struct OnLines {
-    int64_t length;
+    int64_t length, stride;  // of a line; from one to the next
     std::vector<double> square;
     std::vector<char> has_any;  // by line; what has no vertex, and had none before, stays as it is
 
     OnLines(int64_t lines, int64_t each)
-        : length(each), square(static_cast<size_t>(lines * each), kInfinity), has_any(static_cast<size_t>(lines), 0) {}
+        : length(each), stride(each + kBeyond), square(static_cast<size_t>(lines * stride), kInfinity),
+          has_any(static_cast<size_t>(lines), 0) {}
 
     void write(int64_t line, const CutLines& cuts, const Place& at, double edge) {
-      const double *begin = cuts.begin(at), *end = cuts.end(at);
+      const size_t number = cuts.numbers().of(at);
+      const double *begin = cuts.begin(number), *end = cuts.end(number);
       char& has = has_any[static_cast<size_t>(line)];
       if (begin == end && !has) return;
       has = begin != end;
-      write_squares(begin, end, static_cast<int32_t>(length), edge, square.data() + line * length);
+      write_squares(begin, end, length, edge, square.data() + line * stride);
     }
   };
 
   OnLines along_p_, along_q_;
 };
 
-// The signed distances of one column of voxels from the outlines of three slices: the one outside, the one inside, and
-// the next further in. Negative outside; infinite where the outline is out of reach.
+// How far one column of voxels lies outside and inside of the outlines of three slices: the one outside, the one inside, and
+// the next further in. Infinite where the outline is out of reach.
 using Profile = std::array<double, 3>;
 
 // The first zero beyond `from` (in mm along the axis, 0 at the middle one) of the circle through three points of a
@@ -158,47 +187,42 @@ double circle_zero(double before, double middle, double after, double step, doub
 // Where between the slice inside and the one outside the surface passes, 0 to 1; infinity where it does not say.
 double place_on_profile(const Profile& profile, double step) {
   const auto [outside, inside, next] = profile;
-  if (!std::isfinite(outside) || !std::isfinite(inside) || !std::isfinite(next) || next < 0) return kInfinity;
-  const double place = circle_zero(next, inside, outside, step, 0) / step;
-  return place <= 1 ? place : inside / (inside - outside);
+  if (!std::isfinite(outside) || !std::isfinite(inside) || !std::isfinite(next)) return kInfinity;
+  const double place = circle_zero(next, inside, -outside, step, 0) / step;
+  return place <= 1 ? place : inside / (inside + outside);
 }
 
 // Fills in what one slice adds to the profiles of the edges near it.
-void add_slice(int64_t slice, const BitVolume& mask, const SubvoxelRule& rule, const Slices& slices,
-               const Outline& outline, const EdgesBySlice& sorted, std::vector<Profile>& profiles) {
-  const double step = rule.edge[slices.axis];
-  const int64_t first = std::max<int64_t>(slice - 2, 0), last = std::min<int64_t>(slice + 1, slices.size[slices.axis] - 1);
-  for (size_t e = sorted.start[static_cast<size_t>(first)]; e < sorted.start[static_cast<size_t>(last) + 1]; ++e) {
-    const Edge& edge = sorted.edges[e];
-    const int64_t low = edge.low[slices.axis];
-    const int64_t slot = edge.is_low_inside ? low + 1 - slice : slice - low;  // 0 outside, 1 inside, 2 further in
-    if (slot < 0 || slot > 2) continue;
-    Place at = edge.low;
-    at[slices.axis] = slice;
-    const bool inside = is_inside(mask, at);
-    const double distance = outline.distance(at, step * (inside ? rule.far_steps : rule.near_steps));
-    profiles[e][static_cast<size_t>(slot)] = inside ? distance : -distance;
+void add_slice(int64_t slice, const SubvoxelRule& rule, const Slices& slices, const Outline& outline,
+               const EdgesBySlice& sorted, std::vector<Profile>& profiles) {
+  for (int64_t slot = 0; slot < 3; ++slot) {
+    const double limit = rule.edge[slices.axis] * (slot == 0 ? rule.near_steps : rule.far_steps);
+    for (const bool is_low_inside : {true, false}) {
+      const EdgesBySlice::Range range = sorted.in(is_low_inside, is_low_inside ? slice + slot - 1 : slice - slot);
+      for (size_t e = range.begin; e < range.end; ++e)
+        profiles[e][static_cast<size_t>(slot)] = outline.distance(sorted.edges[e].p, sorted.edges[e].q, limit);
+    }
   }
 }
 
 // Moves the cuts of the edges along one thick axis.
-void move_along(EdgeCuts& cuts, const EdgesBySlice& sorted, const BitVolume& mask, const CutsOnLines& lines,
-                const SubvoxelRule& rule, const Slices& slices, int threads) {
+void move_along(EdgeCuts& cuts, const EdgesBySlice& sorted, const CutsOnLines& lines, const SubvoxelRule& rule,
+                const Slices& slices, int threads) {
   Profile unknown;
-  unknown.fill(-kInfinity);
+  unknown.fill(kInfinity);
   std::vector<Profile> profiles(sorted.edges.size(), unknown);
   const auto count = static_cast<int64_t>(slices.count());
   std::vector<Outline> outlines(static_cast<size_t>(worker_count(count, threads)), Outline(slices, rule));
   parallel_for(count, threads, [&](int64_t slice, int worker) {
     Outline& outline = outlines[static_cast<size_t>(worker)];
     outline.enter(static_cast<size_t>(slice), lines.along[slices.p], lines.along[slices.q]);
-    add_slice(slice, mask, rule, slices, outline, sorted, profiles);
+    add_slice(slice, rule, slices, outline, sorted, profiles);
   });
   for (size_t e = 0; e < profiles.size(); ++e) {
     const double place = place_on_profile(profiles[e], rule.edge[slices.axis]);
     if (place == kInfinity) continue;
     const double held = std::min(std::max(place, rule.margin), 1 - rule.margin);
-    cuts.cut[sorted.edges[e].cell][slices.axis] = sorted.edges[e].is_low_inside ? held : 1 - held;
+    cuts.cut[sorted.edges[e].cell][slices.axis] = sorted.is_low_inside(e) ? held : 1 - held;
     cuts.settle(sorted.edges[e].cell, slices.axis);
   }
 }
@@ -210,7 +234,7 @@ void move_to_profiles(EdgeCuts& cuts, const BitVolume& mask, const CellSet& set,
   for (size_t axis = 0; axis < 3; ++axis) {
     if (!rule.is_thick[axis]) continue;
     const Slices slices(mask, axis);
-    move_along(cuts, EdgesBySlice(cuts, set, slices), mask, lines, rule, slices, threads);
+    move_along(cuts, EdgesBySlice(cuts, mask, set, slices), lines, rule, slices, threads);
   }
 }
 

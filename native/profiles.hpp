@@ -2,7 +2,7 @@
 // (segauge/geometry/reference/profiles.py).
 #pragma once
 
-#include "cut_lines.hpp"
+#include "cuts_on_lines.hpp"
 
 namespace segauge {
 

@@ -4,24 +4,22 @@
 #include <utility>
 
 #include "chords.hpp"
+#include "following_cells.hpp"
 #include "lanes.hpp"
 #include "parallel.hpp"
 #include "profiles.hpp"
-#include "surroundings.hpp"
 
 namespace segauge {
 namespace {
-
-constexpr int64_t kEdge = CellSet::kBrickEdge;
 
 // Writes the fans of cells, where there is room for them.
 class FanWriter {
  public:
   FanWriter(const CellSet& set, const EdgeCuts& cuts, const SubvoxelRule& rule, Fans& out)
-      : set_(set), cuts_(cuts), rule_(rule), out_(out) {
+      : set_(set), cuts_(cuts), rule_(rule), out_(out), owners_(set) {
     for (size_t e = 0; e < edge_.size(); ++e) {
       const FanTable::Edge& edge = rule.fans.edge[e];
-      edge_[e] = {edge.axis, place_of(edge.low[0], edge.low[1], edge.low[2]),
+      edge_[e] = {edge.axis, FollowingCells::places(edge.low[0], edge.low[1], edge.low[2]),
                   rule.lattice.offset(edge.low[0], edge.low[1], edge.low[2]), rule.lattice.step[edge.axis]};
     }
     const Vec3 &z = rule.lattice.step[0], &y = rule.lattice.step[1], &x = rule.lattice.step[2];
@@ -31,40 +29,21 @@ class FanWriter {
   // Those of all cells of a brick.
   void write_brick(size_t number) {
     const CellSet::Brick& brick = set_.bricks[number];
-    find_owners(brick);
+    owners_.enter(brick);
     for (auto i = static_cast<size_t>(brick.begin); i < static_cast<size_t>(set_.end_of(number)); ++i) write(i);
   }
 
  private:
-  static constexpr int64_t kSide = kEdge + 1;
   struct Edge {
     size_t axis;
-    int64_t owner;    // where, from the cell's own place, the cell stands that it begins at
+    int64_t owner;     // so many places on is the cell that it begins at
     Vec3 begin, step;  // its lower end, in mm from the cell's origin, and the way to the upper one
   };
-
-  static constexpr int64_t place_of(int64_t z, int64_t y, int64_t x) { return (z * kSide + y) * kSide + x; }
-
-  // Lists the cells of a brick, and those that follow it along the axes: edges begin at their lower corners.
-  void find_owners(const CellSet::Brick& brick) {
-    for (int64_t b = 0; b < 8; ++b) {
-      const int64_t bz = b >> 2, by = b >> 1 & 1, bx = b & 1;
-      const CellSet::Brick* other = b == 0 ? &brick : set_.brick(brick.z + bz, brick.y + by, brick.x + bx);
-      if (other == nullptr) continue;
-      const IndicesOfCells indices(set_, other);
-      for (int64_t plane = 0; plane < (bz == 0 ? kEdge : 1); ++plane) {
-        uint32_t* to = &owner_[static_cast<size_t>(place_of(kEdge * bz + plane, kEdge * by, kEdge * bx))];
-        if (bx == 0) indices.copy_rows(plane, 0, by == 0 ? kEdge : 1, to, kSide);
-        if (bx == 1) indices.copy_first(plane, 0, by == 0 ? kEdge : 1, to, kSide);
-      }
-    }
-  }
 
   void write(size_t number) {
     Fans::OfCell& out = out_.cell[number];
     const FanTable::Shape& shape = rule_.fans.shape[out.code];
-    const Cell& cell = set_.cells[number];
-    const uint32_t* owner = &owner_[place_of(cell.z & (kEdge - 1), cell.y & (kEdge - 1), cell.x & (kEdge - 1))];
+    const uint32_t* owner = owners_.from(set_.cells[number]);
     double* const first = out_.numbers.data() + out.begin;
     double* numbers = first;
     const uint8_t* edges = shape.edge.data();
@@ -126,7 +105,7 @@ class FanWriter {
   const LaneFunctions& lanes_ = LaneFunctions::here();
   std::array<Edge, 12> edge_;
   double slack_;  // mm that outweigh rounding to float
-  std::array<uint32_t, kSide * kSide * kSide> owner_;  // by place in the brick: the cell there, if the surface passes it
+  FollowingCells owners_;
   FanCorners corners_;
 };
 
