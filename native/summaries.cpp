@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "numbers.hpp"
+#include "unzeroed.hpp"
 
 namespace segauge {
 namespace {
@@ -68,15 +69,18 @@ double weighted_quantile(const WeightedList& list, double share) {
   const double top = largest_of(list);
   const double needed = sum_of(list.size, [&](size_t i) { return list.weights[i]; }) * share;
   const double scale = top > 0 ? kBins / top : 0;
-  auto bin_of = [&](double value) { return std::min(static_cast<size_t>(std::max(0.0, value * scale)), kBins - 1); };
+  // step by step for all values: what is worked out for several at once does not wait for where the one before belongs
+  Unzeroed<uint16_t> bin(list.size);
+  for (size_t i = 0; i < list.size; ++i)
+    bin[i] = static_cast<uint16_t>(static_cast<int32_t>(std::min(std::max(0.0, list.values[i] * scale), kBins - 1.0)));
   std::array<double, kBins> weight{};
-  for (size_t i = 0; i < list.size; ++i) weight[bin_of(list.values[i])] += list.weights[i];
+  for (size_t i = 0; i < list.size; ++i) weight[bin[i]] += list.weights[i];
   size_t chosen = 0;
   double below = 0;
   while (chosen + 1 < kBins && below + weight[chosen] < needed) below += weight[chosen++];
   std::vector<Weighted> found;
   for (size_t i = 0; i < list.size; ++i)
-    if (bin_of(list.values[i]) == chosen) found.push_back({std::isnan(list.values[i]) ? kInfinity : list.values[i], list.weights[i]});
+    if (bin[i] == chosen) found.push_back({std::isnan(list.values[i]) ? kInfinity : list.values[i], list.weights[i]});
   return found.empty() ? top : first_to_reach(found, below, needed);
 }
 
