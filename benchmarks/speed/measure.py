@@ -19,15 +19,22 @@ from benchmarks.inputs import CASES, CaseFiles, case_folder, cropped_pair, load_
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.runner import Effort, Runner
 from benchmarks.speed.report import describe
-from benchmarks.speed.results import OURS, OURS_AGAIN, OURS_ALL, CaseResult, ScalingResult, SpeedRun, StructureResult
+from benchmarks.speed.results import (
+    OURS,
+    OURS_AGAIN,
+    OURS_ALL,
+    READ_ONCE,
+    CaseResult,
+    ScalingResult,
+    SpeedRun,
+    StructureResult,
+)
 from benchmarks.speed.scaling import time_by_distance, time_by_image, time_by_radius
 from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS, Case, Pair
 from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 
 #: Peers that cut a whole image down to the structure by themselves.
 SELF_CROPPING = ("surface-distance", "monai")
-#: Not a peer: what nobody who is given whole arrays can do without.
-READ_ONCE = "read-once"
 PEERS = tuple(name for name, tool in PAIR_TOOLS.items() if tool.environment != "own")
 LOOPS = tuple(name for name, tool in CASE_TOOLS.items() if tool.environment != "own")
 #: How long a short call is repeated.
@@ -99,7 +106,7 @@ def _whole_case(files: CaseFiles, case: Case, folder: Path, selection: Selection
         reading = [runner.time(reader, stored) for reader in ("nibabel", "nibabel+isal")]
     with runner.stored(case) as stored:
         timings = [runner.time(tool, stored, threads) for tool in (OURS, OURS_AGAIN, OURS_ALL) for threads in (1, 2)]
-        if "surface-distance" in selection.peers and not files.one_by_one:
+        if "surface-distance" in selection.peers:
             timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in LOOPS]
         memory = runner.time_fresh(OURS, stored, threads=2)
     size = case.pred.nbytes + case.gt.nbytes

@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from benchmarks.peers import Timing
-from benchmarks.speed.results import OURS, OURS_AGAIN, OURS_ALL, CaseResult, SpeedRun, find_timing, ratio_of
+from benchmarks.speed.results import OURS, OURS_AGAIN, OURS_ALL, READ_ONCE, CaseResult, SpeedRun, find_timing, ratio_of
 from benchmarks.tables import three_digits, times
 from benchmarks.verdicts import Verdict
+
+#: Peers that are looped over the structures of a case.
+LOOPS = ("surface-distance", "surface-distance-cropped")
 
 
 def judge(run: SpeedRun) -> list[Verdict]:
@@ -17,7 +20,8 @@ def judge(run: SpeedRun) -> list[Verdict]:
         *(_per_structure(run, "surface-distance", 10.0, arrays) for arrays in ("whole", "cropped", "phantom")),
         *(_per_structure(run, "monai", 40.0, arrays) for arrays in ("whole", "cropped", "phantom")),
         *(_against_reading(run, tool, reader) for reader in ("nibabel", "nibabel+isal") for tool in (OURS, OURS_ALL)),
-        *(_many_labels(run, tool) for tool in ("surface-distance", "surface-distance-cropped")),
+        *(_whole_cases(run, tool) for tool in LOOPS),
+        *(_many_labels(run, tool) for tool in LOOPS),
         _peak_memory(run),
         *_growth(run),
     ]
@@ -31,10 +35,24 @@ def _per_structure(run: SpeedRun, peer: str, least: float, arrays: str) -> Verdi
         if result.arrays == arrays and (ratio := result.ratio(peer)) is not None
     ]
     verdict = _judge_lowest(promise, ratios, least)
+    evidence = verdict.evidence
     again = [ratio for r in run.structures if r.arrays == arrays and (ratio := r.ratio(peer, OURS_AGAIN)) is not None]
-    if not again:
-        return verdict
-    return replace(verdict, evidence=f"{verdict.evidence}; the same pairs met again: lowest {times(min(again))}")
+    if again:
+        evidence += f"; the same pairs met again: lowest {times(min(again))}"
+    bounds = [f"{name} {times(most)}" for most, name in _most_possible(run, peer, arrays) if most < least]
+    if bounds:
+        evidence += f"; nobody can: to read every byte once, and nothing else, is {', '.join(bounds)}"
+    return replace(verdict, evidence=evidence)
+
+
+def _most_possible(run: SpeedRun, peer: str, arrays: str) -> list[tuple[float, str]]:
+    """Return how many times faster than the peer it is to read every byte of both masks once."""
+    found = []
+    for result in run.structures:
+        ratios = result.ratio(peer), result.ratio(READ_ONCE)
+        if result.arrays == arrays and ratios[0] is not None and ratios[1] is not None:
+            found.append((ratios[0] / ratios[1], f"{result.case} {result.structure}"))
+    return sorted(found)
 
 
 def _judge_lowest(promise: str, ratios: Sequence[tuple[float, str]], least: float) -> Verdict:
@@ -61,6 +79,11 @@ def _against_reading(run: SpeedRun, tool: str, reader: str) -> Verdict:
     return _judge_lowest(promise, ratios, 1.0)
 
 
+def _whole_cases(run: SpeedRun, tool: str) -> Verdict:
+    promise = f"all structures of a case at least 10x faster than {tool} looped over them, one thread"
+    return _judge_lowest(promise, _case_ratios(run.cases, lambda case: case.timing(tool), OURS, threads=1), 10.0)
+
+
 def _many_labels(run: SpeedRun, tool: str) -> Verdict:
     promise = f"120 labels at least 25x faster than {tool} looped over the labels, two threads"
     ratios = _case_ratios([case for case in run.cases if case.structures == 120], lambda case: case.timing(tool), OURS)
@@ -68,11 +91,11 @@ def _many_labels(run: SpeedRun, tool: str) -> Verdict:
 
 
 def _case_ratios(
-    cases: Sequence[CaseResult], other: Callable[[CaseResult], Timing | None], tool: str
+    cases: Sequence[CaseResult], other: Callable[[CaseResult], Timing | None], tool: str, threads: int = 2
 ) -> list[tuple[float, str]]:
     ratios = []
     for case in cases:
-        ours = case.timing(tool, threads=2)
+        ours = case.timing(tool, threads=threads)
         ratio = ratio_of(other(case), ours)
         if ours is not None and ratio is not None:
             ratios.append((ratio, f"{case.case}, which did not get two cores" if ours.disturbed else case.case))

@@ -14,6 +14,8 @@ OURS = "segauge"
 OURS_AGAIN = "segauge-again"
 #: measure() with every metric of the catalog.
 OURS_ALL = "segauge-all"
+#: Not a peer: what nobody who is given whole arrays can do without.
+READ_ONCE = "read-once"
 
 
 @dataclass(frozen=True)

@@ -120,6 +120,23 @@ def test_the_promises_about_whole_cases_can_be_kept_and_broken(reading_s, peak, 
     assert set(found.values()) == {kept}
 
 
+def test_what_no_tool_can_do_is_said_with_the_broken_promise():
+    """We take 1 s, the peer 5; to read both masks once takes 0.8: nobody can be 10 times faster than the peer."""
+    timings = timing("segauge", 1.0), timing("surface-distance", 5.0), timing("read-once", 0.8)
+    run = SpeedRun("", (StructureResult("case", "organ", "whole", (3, 3, 3), timings),), (), (), ())
+    (broken,) = (verdict for verdict in judge(run) if verdict.kept is False)
+    assert "nobody can: to read every byte once, and nothing else, is case organ 6.25x" in broken.evidence
+
+
+@pytest.mark.parametrize(("loop_s", "kept"), [(10.1, True), (9.9, False)])
+def test_the_promise_about_all_structures_of_a_case_can_be_kept_and_broken(loop_s, kept):
+    timings = timing("segauge", 1.0), timing("surface-distance", loop_s)
+    run = SpeedRun("", (), (CaseResult("kits-1", 3, 100, timings, (), None),), (), ())
+    assert verdicts(run) == {
+        "all structures of a case at least 10x faster than surface-distance looped over them, one thread": kept
+    }
+
+
 @pytest.mark.parametrize(("exponent", "kept"), [(2.0, True), (3.0, False)])
 def test_growth_is_the_slope_of_the_logarithms(exponent, kept):
     sizes = (10.0, 20.0, 40.0)
