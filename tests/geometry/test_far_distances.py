@@ -91,7 +91,7 @@ def test_any_number_of_threads_gives_the_same_bits(surface):
 @pytest.mark.parametrize("surface", ["marching-cubes", "voxel", "subvoxel"])
 @pytest.mark.parametrize("spacing", [(0.8, 0.9, 1.0), (2.5, 0.7, 0.7)])
 def test_surfaces_a_few_voxels_apart_give_the_same_bits_for_any_number_of_threads(spacing, surface):
-    """Some samples are settled by the cells around them, others look further from there: no cell may count in two ways."""
+    """Some samples are settled by the cells around them, others look further from there: no cell counts in two ways."""
     shape = (68, 68, 68)
     pred, gt = ball(shape, (34, 33, 32), 24), ball(shape, (33.3, 33.6, 32.2), 20)
     one, *others = (distances(kernel, pred, gt, np.diag(spacing), surface, threads) for threads in (1, 2, 3, 5, 8))
