@@ -43,7 +43,7 @@ EdgeCuts find_cuts(const BitVolume& mask, const CellSet& set, std::vector<uint8_
                    int threads) {
   EdgeCuts cuts{rule.ndim, std::move(codes), {}, {}, {}, {}};
   list_edges(set, cuts);
-  cuts.cut.resize(set.cells.size());
+  cuts.cut.resize(set.cells.size() + 1);
   cuts.settled.assign(set.cells.size(), 0);
   const std::vector<std::array<int64_t, 3>> blocks = blocks_of(set);
   const auto count = static_cast<int64_t>(blocks.size());

@@ -9,7 +9,8 @@ struct EdgeCuts {
   int ndim;  // there are no edges along the first axis of a 2-D image
   std::vector<uint8_t> code;     // by cell: its code as a cell of marching cubes
   std::vector<uint8_t> settled;  // by cell, a bit an axis: which of the edges that begin there no chord moves
-  // by cell and axis: of the edge that begins at its lower corner, 0 to 1; of edges that are not cut nothing is known
+  // by cell and axis: of the edge that begins at its lower corner, 0 to 1; of edges that are not cut nothing is known. One more
+  // than there are cells: places where the surface does not pass have the index of the next cell that it passes
   Unzeroed<std::array<double, 3>> cut;
   // all edges that are cut, in the order of their cells
   struct Edge {
