@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -46,7 +47,11 @@ void parallel_for(int64_t chunks, int threads, Work&& work) {
   };
   std::vector<std::thread> crew;
   crew.reserve(static_cast<size_t>(workers - 1));
-  for (int worker = 1; worker < workers; ++worker) crew.emplace_back(run, worker);
+  try {
+    for (int worker = 1; worker < workers; ++worker) crew.emplace_back(run, worker);
+  } catch (const std::system_error&) {
+    // the system allows no more threads: those that there are do all of it
+  }
   run(0);
   for (auto& worker : crew) worker.join();
   if (failure) std::rethrow_exception(failure);
