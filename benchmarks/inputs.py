@@ -11,6 +11,8 @@ import numpy as np
 
 from benchmarks.tools import Case, Files, Pair
 from segauge.geometry.masks import tabulate
+from segauge.grid import Grid
+from segauge.phantoms import perturbed, scene
 
 PROJECT = Path(__file__).resolve().parent.parent
 TOLERANCE_MM = 1.0
@@ -98,6 +100,13 @@ def load_case(case: CaseFiles, folder: Path) -> Case:
     pred, gt = (np.asarray(image.dataobj) for image in images)  # type: ignore[attr-defined]
     spacing = tuple(round(float(edge), 6) for edge in images[1].header.get_zooms())  # type: ignore[attr-defined]
     return Case(pred, gt, spacing, TOLERANCE_MM, case.structures)
+
+
+def phantom_case() -> Case:
+    """Return an abdomen of phantoms on a grid as scanners give it, and the same with every organ 2 mm away."""
+    truth = scene(Grid.from_spacing((256, 256, 160), (1.4, 1.4, 2.0)))
+    pred, gt = (each.label_map.layers[0] for each in (perturbed(truth, shift_mm=2.0), truth))
+    return Case(pred, gt, truth.grid.spacing, TOLERANCE_MM, dict(truth.labeling.structures))
 
 
 def cropped_pair(case: Case, labels: tuple[int, ...]) -> Pair | None:

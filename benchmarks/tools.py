@@ -173,13 +173,18 @@ def _masks_of(case: Case, labels: tuple[int, ...]) -> tuple[npt.NDArray[np.bool_
     return np.isin(case.pred, labels), np.isin(case.gt, labels)
 
 
-def _surface_distance_loop(case: Case, threads: int) -> Call:
-    def call() -> None:
-        for labels in case.structures.values():
-            pred, gt = _masks_of(case, labels)
-            _surface_distance(Pair(pred, gt, case.spacing, case.tolerance_mm), threads)()
+def _looped(prepare: Callable[[Pair, int], Call]) -> Callable[[Case, int], Call]:
+    """Return what people write first: for each structure the masks by comparison, then the tool for a pair."""
 
-    return call
+    def prepare_case(case: Case, threads: int) -> Call:
+        def call() -> None:
+            for labels in case.structures.values():
+                pred, gt = _masks_of(case, labels)
+                prepare(Pair(pred, gt, case.spacing, case.tolerance_mm), threads)()
+
+        return call
+
+    return prepare_case
 
 
 def _surface_distance_loop_cropped(case: Case, threads: int) -> Call:
@@ -367,7 +372,7 @@ CASE_TOOLS = _catalog(
         "peers",
         "surface-distance",
         "for each structure: masks by comparison, then as for a pair (it crops by itself)",
-        _surface_distance_loop,
+        _looped(_surface_distance),
         _no_values,
     ),
     Tool(
@@ -376,6 +381,14 @@ CASE_TOOLS = _catalog(
         "surface-distance",
         "boxes by scipy.ndimage.find_objects, then for each structure: crop to the union box, masks, as for a pair",
         _surface_distance_loop_cropped,
+        _no_values,
+    ),
+    Tool(
+        "monai",
+        "peers",
+        "monai",
+        "for each structure: masks by comparison, then as for a pair (it crops by itself)",
+        _looped(_monai),
         _no_values,
     ),
 )

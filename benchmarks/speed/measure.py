@@ -15,7 +15,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.inputs import CASES, CaseFiles, case_folder, cropped_pair, load_case, whole_pair
+from benchmarks.inputs import CASES, CaseFiles, case_folder, cropped_pair, load_case, phantom_case, whole_pair
+from benchmarks.peers import Timing
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.runner import Effort, Runner
 from benchmarks.speed.report import describe
@@ -36,6 +37,8 @@ from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 #: Peers that cut a whole image down to the structure by themselves.
 SELF_CROPPING = ("surface-distance", "monai")
 PEERS = tuple(name for name, tool in PAIR_TOOLS.items() if tool.environment != "own")
+#: Those that take tens of seconds for a structure on whole arrays: not looped over many labels.
+SLOW_ON_WHOLE_ARRAYS = ("monai",)
 LOOPS = tuple(name for name, tool in CASE_TOOLS.items() if tool.environment != "own")
 #: How long a short call is repeated.
 LEAST_S = 0.5
@@ -65,9 +68,13 @@ def run(selection: Selection, runner: Runner) -> SpeedRun:
         else:
             case = load_case(CASES[name], folder)
             structures += _structures_of(CASES[name], case, selection, runner, left_out)
-            cases.append(_whole_case(CASES[name], case, folder, selection, runner))
+            cases.append(_case_from_files(CASES[name], case, folder, selection, runner))
     if "phantoms" in selection.pairs:
         structures += _phantoms(selection, runner)
+        if not selection.quick:
+            case = phantom_case()
+            loops = _loops(selection, slow=True)
+            cases.append(CaseResult("phantom abdomen", *_whole_case("phantom abdomen", case, loops, runner), (), None))
     scaling = _scaling(selection, runner) if "scaling" in selection.pairs else ()
     left_out += _failures(structures, cases)
     return SpeedRun(_machine(), tuple(structures), tuple(cases), scaling, tuple(left_out))
@@ -100,17 +107,29 @@ def _structure(
     return StructureResult(case, structure, arrays, pair.gt.shape, tuple(timings))
 
 
-def _whole_case(files: CaseFiles, case: Case, folder: Path, selection: Selection, runner: Runner) -> CaseResult:
-    print(f"... {files.name}, all structures", flush=True)
+def _case_from_files(files: CaseFiles, case: Case, folder: Path, selection: Selection, runner: Runner) -> CaseResult:
+    loops = _loops(selection, slow=files.one_by_one)
     with runner.stored(files.files(folder)) as stored:
         reading = [runner.time(reader, stored) for reader in ("nibabel", "nibabel+isal")]
+    found = _whole_case(files.name, case, loops, runner)
+    with runner.stored(case) as stored:
+        memory = runner.time_fresh(OURS, stored, threads=2)
+    return CaseResult(files.name, *found, tuple(reading), memory)
+
+
+def _loops(selection: Selection, *, slow: bool) -> list[str]:
+    """Return the loops over structures to time; `slow`: also of tools that take seconds for each."""
+    tools = [(name, CASE_TOOLS[name].distribution) for name in LOOPS]
+    return [name for name, peer in tools if peer in selection.peers and (slow or peer not in SLOW_ON_WHOLE_ARRAYS)]
+
+
+def _whole_case(name: str, case: Case, loops: Sequence[str], runner: Runner) -> tuple[int, int, tuple[Timing, ...]]:
+    """Return how many structures a case has, the size of its label maps, and the timings of all of them at once."""
+    print(f"... {name}, all structures", flush=True)
     with runner.stored(case) as stored:
         timings = [runner.time(tool, stored, threads) for tool in (OURS, OURS_AGAIN, OURS_ALL) for threads in (1, 2)]
-        if "surface-distance" in selection.peers:
-            timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in LOOPS]
-        memory = runner.time_fresh(OURS, stored, threads=2)
-    size = case.pred.nbytes + case.gt.nbytes
-    return CaseResult(files.name, len(files.structures), size, tuple(timings), tuple(reading), memory)
+        timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in loops]
+    return len(case.structures), case.pred.nbytes + case.gt.nbytes, tuple(timings)
 
 
 def _phantoms(selection: Selection, runner: Runner) -> Iterator[StructureResult]:

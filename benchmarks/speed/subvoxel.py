@@ -2,7 +2,8 @@
 
 `python -m benchmarks.speed.subvoxel [--pairs phantoms,kits-66,...] [--rounds 9]`
 
-Real structures are cut to their boxes, and have 30 voxels or more: what takes longest on fewer is neither surface.
+Whole cases by `measure()`, and single structures by `surface_metrics()`. Those of real cases are cut to their boxes,
+and have 30 voxels or more: what takes longest on fewer is neither surface.
 """
 
 from __future__ import annotations
@@ -12,15 +13,15 @@ import importlib.util
 import math
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from benchmarks.inputs import CASES, case_folder, cropped_pair, load_case
+from benchmarks.inputs import CASES, case_folder, cropped_pair, load_case, phantom_case
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.tables import markdown_table, times
-from benchmarks.tools import Pair
+from benchmarks.tools import Case, Pair
 from benchmarks.verdicts import Verdict
-from segauge import surface_metrics
+from segauge import Grid, Labeling, LabelMap, measure, surface_metrics
 from segauge.geometry.patterns import SurfaceKind
 from segauge.phantoms import Ball, Ellipsoid, Tube
 
@@ -41,9 +42,15 @@ PHANTOMS = "phantoms"
 PAIRS = (PHANTOMS, "kits-66", "tcia-21", "totalseg-120")
 
 
+#: Measures something between the surfaces of one kind.
+Measuring = Callable[[SurfaceKind], object]
+#: Of a whole case, in the place of a structure.
+ALL = "all structures"
+
+
 @dataclass(frozen=True)
 class Cost:
-    """Seconds that one call takes between the surfaces of a structure."""
+    """Seconds that one call takes between the surfaces of a structure, or of all structures of a case."""
 
     case: str
     structure: str
@@ -56,60 +63,80 @@ class Cost:
         return self.subvoxel / self.marching_cubes
 
 
-def measure(pairs: Mapping[tuple[str, str], Pair], rounds: int) -> list[Cost]:
-    """Return the least times of several rounds over all structures, by case and structure.
+def take_turns(jobs: Mapping[tuple[str, str], Measuring], rounds: int) -> list[Cost]:
+    """Return the least times of several rounds over all jobs, by case and structure.
 
     What disturbs a machine for seconds disturbs the turns of one structure within one round, not all of them.
     """
-    least = dict.fromkeys(pairs, (math.inf, math.inf))
+    least = dict.fromkeys(jobs, (math.inf, math.inf))
     for number in range(rounds):
         print(f"... round {number + 1} of {rounds}", flush=True)
-        for key, pair in pairs.items():
+        for key, job in jobs.items():
             cubes, ours = least[key]
-            least[key] = min(cubes, _seconds(pair, "marching-cubes")), min(ours, _seconds(pair, "subvoxel"))
+            least[key] = min(cubes, _seconds(job, "marching-cubes")), min(ours, _seconds(job, "subvoxel"))
     return [Cost(*key, *seconds) for key, seconds in least.items()]
 
 
-def _seconds(pair: Pair, surface: SurfaceKind) -> float:
+def _seconds(job: Measuring, surface: SurfaceKind) -> float:
     """Return the least time of a call within a turn; the first one, which makes room in the caches, does not count."""
     found = []
     end = time.process_time() + TURN_S
     while len(found) < 2 or time.process_time() < end:
         start = time.process_time()
-        surface_metrics(pair.pred, pair.gt, pair.spacing, surface=surface, threads=1)
+        job(surface)
         found.append(time.process_time() - start)
     return min(found[1:])
 
 
-def _pairs_of(name: str) -> Iterator[tuple[str, Pair]]:
+def _jobs_of(name: str) -> Iterator[tuple[str, Measuring]]:
+    """Yield what is measured of a case, by structure: all of them at once, and each by itself."""
     if name == PHANTOMS:
+        yield ALL, _measuring_case(phantom_case())
         for solid_name, (solid, spacing) in SOLIDS.items():
-            yield solid_name, phantom_pair(solid.shifted(_SHIFT), solid, spacing)
+            yield solid_name, _measuring_pair(phantom_pair(solid.shifted(_SHIFT), solid, spacing))
         return
     folder = case_folder()
     if folder is None or importlib.util.find_spec("nibabel") is None:
         return
     case = load_case(CASES[name], folder)
+    yield ALL, _measuring_case(case)
     for structure, labels in {**CASES[name].structures, **CASES[name].regions}.items():
         pair = cropped_pair(case, labels)
         if pair is not None and min(pair.pred.sum(), pair.gt.sum()) >= LEAST_VOXELS:
-            yield structure, pair
+            yield structure, _measuring_pair(pair)
+
+
+def _measuring_pair(pair: Pair) -> Measuring:
+    return lambda surface: surface_metrics(pair.pred, pair.gt, pair.spacing, surface=surface, threads=1)
+
+
+def _measuring_case(case: Case) -> Measuring:
+    grid, labeling = Grid.from_spacing(case.gt.shape, case.spacing), Labeling.of(case.structures)
+    pred, gt = LabelMap((case.pred,), grid), LabelMap((case.gt,), grid)
+    return lambda surface: measure(pred, gt, labeling, surface=surface, threads=1)
 
 
 def judge(costs: Sequence[Cost]) -> list[Verdict]:
-    """Return the verdict for every case."""
+    """Return the verdict on whole cases, then those on the single structures of every case."""
+    whole = [cost for cost in costs if cost.structure == ALL]
+    single = [cost for cost in costs if cost.structure != ALL]
+    cases = dict.fromkeys(cost.case for cost in single)
     return [
-        _judge_case(case, [cost for cost in costs if cost.case == case])
-        for case in dict.fromkeys(cost.case for cost in costs)
+        *([_judge_costs(ALL + " of a case", whole, lambda cost: cost.case)] if whole else []),
+        *(_judge_costs(f"{case}, one by one", [c for c in single if c.case == case], _structure) for case in cases),
     ]
 
 
-def _judge_case(case: str, costs: Sequence[Cost]) -> Verdict:
+def _structure(cost: Cost) -> str:
+    return cost.structure
+
+
+def _judge_costs(what: str, costs: Sequence[Cost], name: Callable[[Cost], str]) -> Verdict:
     longest = max(costs, key=lambda cost: cost.ratio)
     median = times(statistics.median(cost.ratio for cost in costs))
     above = sum(cost.ratio > MOST for cost in costs)
-    evidence = f"longest {times(longest.ratio)} ({longest.structure}), median {median}, n = {len(costs)}, {above} above"
-    return Verdict(f"{case}: at most {MOST:g} times the time of marching cubes", above == 0, evidence)
+    evidence = f"longest {times(longest.ratio)} ({name(longest)}), median {median}, n = {len(costs)}, {above} above"
+    return Verdict(f"{what}: at most {MOST:g} times the time of marching cubes", above == 0, evidence)
 
 
 def _row(cost: Cost) -> list[str]:
@@ -122,10 +149,11 @@ def _row(cost: Cost) -> list[str]:
 
 
 def _shown(costs: Sequence[Cost]) -> list[Cost]:
-    """Return the costs that the table has room for: all phantoms, and of a case the longest and the shortest."""
-    shown = []
+    """Return the costs that the table has room for: whole cases, phantoms, and of a case the longest and shortest."""
+    shown = [cost for cost in costs if cost.structure == ALL]
+    single = [cost for cost in costs if cost.structure != ALL]
     for case in dict.fromkeys(cost.case for cost in costs):
-        ordered = sorted((cost for cost in costs if cost.case == case), key=lambda cost: -cost.ratio)
+        ordered = sorted((cost for cost in single if cost.case == case), key=lambda cost: -cost.ratio)
         shown += ordered if len(ordered) <= 8 else [*ordered[:4], *ordered[-4:]]
     return shown
 
@@ -136,13 +164,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--pairs", default=",".join(PAIRS), help="cases by name, and phantoms")
     parser.add_argument("--rounds", type=int, default=9, help="over all structures; the least time of all counts")
     chosen = parser.parse_args(arguments)
-    pairs: dict[tuple[str, str], Pair] = {}
+    jobs: dict[tuple[str, str], Measuring] = {}
     for case in chosen.pairs.split(","):
-        found = {(case, structure): pair for structure, pair in _pairs_of(case)}
+        found = {(case, structure): job for structure, job in _jobs_of(case)}
         if not found:
             print(f"{case}: left out, needs nibabel and the data in ../shared\n")
-        pairs |= found
-    costs = measure(pairs, chosen.rounds)
+        jobs |= found
+    costs = take_turns(jobs, chosen.rounds)
     print("# The sub-voxel surface beside marching cubes\n")
     print(
         markdown_table(["structure", "marching cubes, ms", "sub-voxel, ms", "ratio"], [_row(c) for c in _shown(costs)])
