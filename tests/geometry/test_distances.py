@@ -134,6 +134,7 @@ def test_any_number_of_threads_gives_the_same_bits(surface):
 
 
 @needs_kernel
+@pytest.mark.slow
 def test_what_does_not_fit_into_memory_is_worked_out_again():
     """Noise on a sheared lattice, which has no mirrors, meets more combinations of cells than are kept.
 

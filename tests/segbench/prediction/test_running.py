@@ -93,6 +93,7 @@ def test_children_do_not_survive_a_command_that_ended_well(tmp_path):
     assert is_gone(int((tmp_path / "x.log").read_text().splitlines()[-1]))
 
 
+@pytest.mark.slow
 def test_memory_is_limited(tmp_path):
     program = "data = bytearray(800_000_000); print(len(data))"
     assert run_command(python(program), tmp_path / "x.log", memory_gb=2.0).failure == ""
