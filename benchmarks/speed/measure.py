@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.inputs import CASES, CaseFiles, case_folder, cropped_pair, load_case, phantom_case, whole_pair
-from benchmarks.peers import Timing
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.runner import Effort, Runner
 from benchmarks.speed.report import describe
@@ -31,7 +30,7 @@ from benchmarks.speed.results import (
     StructureResult,
 )
 from benchmarks.speed.scaling import time_by_distance, time_by_image, time_by_radius
-from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS, Case, Pair
+from benchmarks.tools import CASE_TOOLS, PAIR_TOOLS, Case, Files, Pair
 from segauge.phantoms import Ball, Ellipsoid, Phantom, Torus, Tube
 
 #: Peers that cut a whole image down to the structure by themselves.
@@ -68,13 +67,13 @@ def run(selection: Selection, runner: Runner) -> SpeedRun:
         else:
             case = load_case(CASES[name], folder)
             structures += _structures_of(CASES[name], case, selection, runner, left_out)
-            cases.append(_case_from_files(CASES[name], case, folder, selection, runner))
+            loops = chosen_loops(selection.peers, many_labels=not CASES[name].one_by_one)
+            cases.append(_whole_case(name, case, loops, runner, CASES[name].files(folder)))
     if "phantoms" in selection.pairs:
         structures += _phantoms(selection, runner)
         if not selection.quick:
-            case = phantom_case()
-            loops = _loops(selection, slow=True)
-            cases.append(CaseResult("phantom abdomen", *_whole_case("phantom abdomen", case, loops, runner), (), None))
+            loops = chosen_loops(selection.peers, many_labels=False)
+            cases.append(_whole_case("phantom abdomen", phantom_case(), loops, runner))
     scaling = _scaling(selection, runner) if "scaling" in selection.pairs else ()
     left_out += _failures(structures, cases)
     return SpeedRun(_machine(), tuple(structures), tuple(cases), scaling, tuple(left_out))
@@ -107,29 +106,29 @@ def _structure(
     return StructureResult(case, structure, arrays, pair.gt.shape, tuple(timings))
 
 
-def _case_from_files(files: CaseFiles, case: Case, folder: Path, selection: Selection, runner: Runner) -> CaseResult:
-    loops = _loops(selection, slow=files.one_by_one)
-    with runner.stored(files.files(folder)) as stored:
-        reading = [runner.time(reader, stored) for reader in ("nibabel", "nibabel+isal")]
-    found = _whole_case(files.name, case, loops, runner)
-    with runner.stored(case) as stored:
-        memory = runner.time_fresh(OURS, stored, threads=2)
-    return CaseResult(files.name, *found, tuple(reading), memory)
-
-
-def _loops(selection: Selection, *, slow: bool) -> list[str]:
-    """Return the loops over structures to time; `slow`: also of tools that take seconds for each."""
+def chosen_loops(peers: Sequence[str], *, many_labels: bool) -> list[str]:
+    """Return the peers' loops over the structures of a case to time; over many labels, not those that take minutes."""
     tools = [(name, CASE_TOOLS[name].distribution) for name in LOOPS]
-    return [name for name, peer in tools if peer in selection.peers and (slow or peer not in SLOW_ON_WHOLE_ARRAYS)]
+    return [name for name, peer in tools if peer in peers and not (many_labels and peer in SLOW_ON_WHOLE_ARRAYS)]
 
 
-def _whole_case(name: str, case: Case, loops: Sequence[str], runner: Runner) -> tuple[int, int, tuple[Timing, ...]]:
-    """Return how many structures a case has, the size of its label maps, and the timings of all of them at once."""
+def _whole_case(name: str, case: Case, loops: Sequence[str], runner: Runner, files: Files | None = None) -> CaseResult:
+    """Time all structures at once; of a case in files also how long these take to read, and our peak memory.
+
+    The label maps of a phantom are small beside the process itself, so that a share of them would say nothing.
+    """
     print(f"... {name}, all structures", flush=True)
+    reading, memory = [], None
+    if files is not None:
+        with runner.stored(files) as stored:
+            reading = [runner.time(reader, stored) for reader in ("nibabel", "nibabel+isal")]
     with runner.stored(case) as stored:
         timings = [runner.time(tool, stored, threads) for tool in (OURS, OURS_AGAIN, OURS_ALL) for threads in (1, 2)]
         timings += [runner.time(loop, stored, effort=SLOW_EFFORT) for loop in loops]
-    return len(case.structures), case.pred.nbytes + case.gt.nbytes, tuple(timings)
+        if files is not None:
+            memory = runner.time_fresh(OURS, stored, threads=2)
+    size = case.pred.nbytes + case.gt.nbytes
+    return CaseResult(name, len(case.structures), size, tuple(timings), tuple(reading), memory)
 
 
 def _phantoms(selection: Selection, runner: Runner) -> Iterator[StructureResult]:

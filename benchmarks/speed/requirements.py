@@ -11,7 +11,7 @@ from benchmarks.tables import three_digits, times
 from benchmarks.verdicts import Verdict
 
 #: surface-distance looped over the structures of a case, as one writes it first, and with their boxes found beforehand.
-LOOPS = ("surface-distance", "surface-distance-cropped")
+SURFACE_DISTANCE_LOOPS = ("surface-distance", "surface-distance-cropped")
 
 
 def judge(run: SpeedRun) -> list[Verdict]:
@@ -20,9 +20,9 @@ def judge(run: SpeedRun) -> list[Verdict]:
         *(_per_structure(run, "surface-distance", 10.0, arrays) for arrays in ("whole", "cropped", "phantom")),
         *(_per_structure(run, "monai", 40.0, arrays) for arrays in ("whole", "cropped", "phantom")),
         *(_against_reading(run, tool, reader) for reader in ("nibabel", "nibabel+isal") for tool in (OURS, OURS_ALL)),
-        *(_whole_cases(run, tool, 10.0) for tool in LOOPS),
+        *(_whole_cases(run, tool, 10.0) for tool in SURFACE_DISTANCE_LOOPS),
         _whole_cases(run, "monai", 40.0),
-        *(_many_labels(run, tool) for tool in LOOPS),
+        *(_many_labels(run, tool) for tool in SURFACE_DISTANCE_LOOPS),
         _peak_memory(run),
         *_growth(run),
     ]

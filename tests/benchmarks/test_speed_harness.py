@@ -6,7 +6,7 @@ from benchmarks.inputs import phantom_case
 from benchmarks.peers import Timing, Worker
 from benchmarks.runner import TURNS, Effort, Runner
 from benchmarks.speed import subvoxel
-from benchmarks.speed.measure import Selection, _loops, main
+from benchmarks.speed.measure import chosen_loops, main
 from benchmarks.speed.requirements import judge
 from benchmarks.speed.results import CaseResult, ScalingResult, SpeedRun, StructureResult
 from benchmarks.speed.subvoxel import Cost
@@ -140,10 +140,10 @@ def test_the_promise_about_all_structures_of_a_case_can_be_kept_and_broken(peer,
 
 
 def test_tools_that_take_seconds_for_a_structure_are_not_looped_over_many_labels():
-    chosen = Selection(("surface-distance", "monai"), ())
-    assert _loops(chosen, slow=True) == ["surface-distance", "surface-distance-cropped", "monai"]
-    assert _loops(chosen, slow=False) == ["surface-distance", "surface-distance-cropped"]
-    assert _loops(Selection(("monai",), ()), slow=True) == ["monai"]
+    both = ("surface-distance", "monai")
+    assert chosen_loops(both, many_labels=False) == ["surface-distance", "surface-distance-cropped", "monai"]
+    assert chosen_loops(both, many_labels=True) == ["surface-distance", "surface-distance-cropped"]
+    assert chosen_loops(("monai",), many_labels=False) == ["monai"]
 
 
 def test_the_phantom_case_holds_every_structure_in_both_label_maps():
