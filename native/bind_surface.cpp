@@ -86,6 +86,7 @@ std::shared_ptr<CellShapes> read_shapes(const nb::object& shapes) {
   std::partial_sum(out->sample_start.begin(), out->sample_start.end(), out->sample_start.begin());
   std::partial_sum(out->target_start.begin(), out->target_start.end(), out->target_start.begin());
   read_views(shapes.attr("views"), is_taken, *out);
+  out->beside = pieces_beside(*out);
   return out;
 }
 

@@ -36,6 +36,13 @@ class KnownDistances {
     return number_of_step(1 - place / 9, 1 - place / 3 % 3, 1 - place % 3);
   }
 
+  // The place of the cell from which a step leads to the one in the middle.
+  static constexpr uint8_t place_around(size_t step) {
+    const auto number = static_cast<int64_t>(step);
+    const int64_t z = number / (kSide * kSide) - kReach, y = number / kSide % kSide - kReach, x = number % kSide - kReach;
+    return static_cast<uint8_t>(9 * (1 - z) + 3 * (1 - y) + 1 - x);
+  }
+
   // The squared distances of a group of samples, in the order of the code that stands for theirs; what is beyond the last
   // sample repeats it.
   struct alignas(8 * SampleGroup::kSize) Group {

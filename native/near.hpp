@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "near_reach.hpp"
+#include "nearer_cells.hpp"
 #include "sample_rows.hpp"
 #include "shapes.hpp"
 #include "surroundings.hpp"
@@ -12,10 +13,11 @@ namespace segauge {
 
 // What a worker knows of the cells around a cell, by their codes; it grows as it is asked.
 struct Knowledge {
-  explicit Knowledge(const Patterns& patterns) : distances(patterns), reach(patterns, distances) {}
+  explicit Knowledge(const Patterns& patterns) : distances(patterns), reach(patterns, distances), nearer(patterns) {}
 
   KnownDistances distances;
   NearReach reach;
+  NearerCells nearer;
 };
 
 // Searches the cells within KnownDistances::kReach steps of those of a brick. Only for patterns that can be viewed mirrored.
@@ -35,7 +37,7 @@ class NearSearch {
   };
 
   NearSearch(const CellSet& to, const Patterns& patterns, Knowledge& knowledge)
-      : around_(to), patterns_(patterns), reach_(knowledge.reach), known_(knowledge.distances) {}
+      : around_(to), patterns_(patterns), reach_(knowledge.reach), nearer_(knowledge.nearer), known_(knowledge.distances) {}
 
   // Searches for some cells of one brick.
   void search(const Cell* first, const Cell* last) {
@@ -109,7 +111,7 @@ class NearSearch {
         continue;
       }
       const auto begin = static_cast<uint32_t>(entry - entry_.data());
-      for (uint32_t left = occupied_around(*cell); left != 0; left &= left - 1) {
+      for (uint32_t left = occupied_around(*cell) & nearer_.around(cell->sample_code, *here, known_); left != 0; left &= left - 1) {
         const auto bit = static_cast<size_t>(lowest_bit(left));
         *entry++ = from.begin + from.around[bit] + from.kind[here[kPlacesAround[bit]]];
         *place++ = static_cast<uint8_t>(bit);
@@ -263,6 +265,7 @@ class NearSearch {
   Around around_;
   const Patterns& patterns_;
   NearReach& reach_;
+  NearerCells& nearer_;
   KnownDistances& known_;
   // the cells at hand, and the pairs of them with cells around: where in the block the other one lies, and the number of the
   // entry, or what is in it

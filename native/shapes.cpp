@@ -119,6 +119,7 @@ void put_on_lattice(const CellShapes& shapes, Patterns& out) {
   put_targets(shapes, out);
   lay_side_by_side(out);
   out.views = &shapes.views;
+  out.beside = &shapes.beside;
 }
 
 // For every code: the least of its mirrored versions stands for all.
@@ -153,8 +154,11 @@ void find_seen_steps(CellShapes& shapes) {
           const uint32_t number = KnownDistances::number_of_step(seen[0], seen[1], seen[2]);
           steps.push_back(number * static_cast<uint32_t>(shapes.views.kinds));
         }
-    for (int64_t i = 0; i < KnownDistances::kAround; ++i)
-      shapes.views.seen_around.push_back(steps[first + KnownDistances::step_from_around(i)]);
+    for (int64_t i = 0; i < KnownDistances::kAround; ++i) {
+      const uint32_t seen = steps[first + KnownDistances::step_from_around(i)];
+      shapes.views.seen_around.push_back(seen);
+      shapes.views.seen_place.push_back(KnownDistances::place_around(seen / shapes.views.kinds));
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // The pieces of a binary surface in cell units, worked out once, and put on a lattice for every spacing.
 #pragma once
 
+#include "pieces_beside.hpp"
 #include "surface.hpp"
 
 namespace segauge {
@@ -20,6 +21,7 @@ struct CellShapes {
   };
   std::vector<Piece> target;
   LatticeViews views;
+  PiecesBeside beside;
 };
 
 // Works out what the views show of steps and codes; the rest of `shapes` must be there.

@@ -9,6 +9,7 @@
 
 #include "bitvolume.hpp"
 #include "discs.hpp"
+#include "pieces_beside.hpp"
 #include "unzeroed.hpp"
 
 namespace segauge {
@@ -44,6 +45,7 @@ struct LatticeViews {
   std::vector<uint32_t> seen_step;   // by view and step between two cells that are near each other: the step it shows,
                                      // by number, times that of the kinds
   std::vector<uint32_t> seen_around; // the same of the steps from the cells around one, by their place
+  std::vector<uint8_t> seen_place;   // and where the view shows the cell of such a place
   size_t kinds = 0;                  // how many codes occur
   // By code: the view that shows it as the one that stands for it and its mirrored versions, and the number of that one.
   struct Standing {
@@ -70,7 +72,9 @@ struct Patterns {
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
   Unzeroed<SampleGroup> group;
 
-  const LatticeViews* views = nullptr;  // none where only the lattice is of interest
+  // none where only the lattice is of interest
+  const LatticeViews* views = nullptr;
+  const PiecesBeside* beside = nullptr;
 
   Vec3 offset(int64_t z, int64_t y, int64_t x) const {
     if (is_orthogonal) return {step[0][0] * z, step[1][1] * y, step[2][2] * x};
