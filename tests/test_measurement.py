@@ -6,6 +6,9 @@ import pytest
 import segauge
 from segauge import Grid, LabelMap, Status, measure
 from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch, UnknownMetric, UnknownStructure
+from segauge.geometry.distances import find_boundary_band
+from segauge.geometry.masks import pack
+from segauge.geometry.patterns import SURFACES
 
 
 def pair():
@@ -111,6 +114,11 @@ def test_the_prediction_may_number_its_labels_differently():
         measure(pred, gt, {"organ": 1}, pred_structures={"liver": 40})
 
 
+def boundary_of(mask, width, surface):
+    packed = pack(mask.astype(np.uint8), (1,), ((0,) * mask.ndim, mask.shape))
+    return find_boundary_band(packed, np.eye(mask.ndim), width, surface=surface).unpack()
+
+
 class TestIgnore:
     def test_ignored_voxels_count_for_nothing_in_overlap(self):
         pred, gt = pair()
@@ -128,6 +136,24 @@ class TestIgnore:
         assert measure(pred, gt, {"organ": 1}, ["hd"])["organ", "hd"].value == pytest.approx(2.0)
         gt[15:18] = 9
         assert measure(pred, gt, {"organ": 1}, ["hd"], ignore=9)["organ", "hd"].value == pytest.approx(0.0, abs=1e-12)
+
+    @pytest.mark.parametrize("surface", SURFACES)
+    def test_a_cut_through_a_mask_is_no_boundary(self, surface):
+        """Half of two balls was never annotated: bands in the other half are those of whole balls, but at the rim."""
+        at = np.mgrid[:16, :16, :16]
+        pred, gt = (sum((at[k] - middle[k]) ** 2 for k in range(3)) <= 38 for middle in ((9, 8, 8), (8, 8, 8)))
+        bands = [boundary_of(mask, 1.0, surface)[:, :8] for mask in (pred, gt)]
+        expected = (bands[0] & bands[1]).sum() / (bands[0] | bands[1]).sum()
+        halved = gt.astype(np.uint8)
+        halved[:, 8:] = 9
+        score = measure(pred.astype(np.uint8), halved, {"x": 1}, ["biou@1"], ignore=9, surface=surface)["x", "biou@1"]
+        assert score.value == pytest.approx(expected, abs=0.02)
+
+    def test_ignored_voxels_far_away_change_no_band(self):
+        pred, gt = pair()
+        whole = measure(pred, gt, {"organ": 1}, ["biou@2"])["organ", "biou@2"].value
+        gt[0, 0, :] = 9
+        assert measure(pred, gt, {"organ": 1}, ["biou@2"], ignore=9)["organ", "biou@2"].value == whole
 
     def test_no_surface_outside_ignored_voxels_has_a_reason(self):
         pred, gt = np.zeros((2, 9, 9, 9), np.uint8)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -22,6 +24,8 @@ from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 
 LabelArray = npt.NDArray[np.integer[Any]]
+#: The first voxel of a box, and the one behind its last.
+Box = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 @dataclass(frozen=True)
@@ -164,32 +168,53 @@ class StructureParts:
         return measure_centerlines(self.pred_mask, self.gt_mask, self.options.threads)
 
     def bands(self, width_mm: float) -> tuple[PackedMask, PackedMask]:
-        """Return the voxels of each mask within a distance of the mask's own surface."""
+        """Return the voxels of each mask within a distance of the mask's own surface.
+
+        Beside ignored voxels those that lie within it whether all of these belong to the mask or none: where a mask
+        merely ends at ignored voxels, nobody knows of a boundary.
+        """
+        if self.ignore is None or self.ignored is None:
+            return self._bands(self.pred_mask, self.gt_mask, width_mm)
+        box = self._box_with(self._steps_within(width_mm))
+        pred, gt = self._packed(self.pred, self.pred_labels, box), self._packed(self.gt, self.gt_labels, box)
+        ignored = self._packed(self.gt, (self.ignore,), box)
+        without = self._bands(pred.without(ignored), gt.without(ignored), width_mm)
+        with_all = self._bands(_union(pred, ignored), _union(gt, ignored), width_mm)
+        first, second = (band.without(band.without(other)) for band, other in zip(without, with_all, strict=True))
+        return first, second
+
+    def _bands(self, pred: PackedMask, gt: PackedMask, width_mm: float) -> tuple[PackedMask, PackedMask]:
         return find_boundary_bands(
-            self.pred_mask,
-            self.gt_mask,
-            self.linear,
-            width_mm,
-            surface=self.options.surface,
-            threads=self.options.threads,
+            pred, gt, self.linear, width_mm, surface=self.options.surface, threads=self.options.threads
         )
 
-    def _packed(self, labels: LabelArray, values: tuple[int, ...]) -> PackedMask:
-        start, stop = self._box
-        return pack(labels, values, (start, stop), threads=self.options.threads)
+    def _packed(self, labels: LabelArray, values: tuple[int, ...], box: Box | None = None) -> PackedMask:
+        return pack(labels, values, self._box if box is None else box, threads=self.options.threads)
 
     @property
-    def _box(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _box(self) -> Box:
         """The box of both masks; with one voxel more around it where ignored voxels next to them matter."""
+        return self._box_with((0 if self.ignore is None else 1,) * self.gt.ndim)
+
+    def _box_with(self, more: Sequence[int]) -> Box:
+        """Return the box of both masks with so many voxels more on every side, as far as the image goes."""
         if self.overlap.box is None:
             raise AssertionError("parts of an absent structure are never asked for")
         start, stop = self.overlap.box
-        if self.ignore is None:
-            return start, stop
         return (
-            tuple(max(0, first - 1) for first in start),
-            tuple(min(size, last + 1) for last, size in zip(stop, self.gt.shape, strict=True)),
+            tuple(max(0, first - steps) for first, steps in zip(start, more, strict=True)),
+            tuple(min(size, last + steps) for last, steps, size in zip(stop, more, self.gt.shape, strict=True)),
         )
+
+    def _steps_within(self, width_mm: float) -> list[int]:
+        """Return how many voxels beyond the box what is near may lie: the width, and a cell at each end."""
+        per_mm = np.linalg.norm(np.linalg.inv(self.linear), axis=1)
+        return [math.ceil(min(width_mm * steps, size)) + 2 for steps, size in zip(per_mm, self.gt.shape, strict=True)]
 
     def _counted(self, mask: PackedMask) -> PackedMask:
         return mask if self.ignored is None else mask.without(self.ignored)
+
+
+def _union(mask: PackedMask, other: PackedMask) -> PackedMask:
+    voxels = mask.unpack() | other.unpack()
+    return pack(voxels.view(np.uint8), (1,), ((0,) * voxels.ndim, voxels.shape))

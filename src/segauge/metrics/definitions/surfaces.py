@@ -97,7 +97,8 @@ def _biou(width_mm: float | None) -> MetricInfo:
         needs="band",
         definition="Intersection over union of the two boundary bands: the voxels of each mask whose centre lies "
         "within the tolerance of that mask's own surface. 0 where one mask is empty; no number where no voxel centre "
-        "of either mask is that near to its surface (thick slices, small tolerance).",
+        "of either mask is that near to its surface (thick slices, small tolerance). Where a mask merely ends "
+        "at ignored voxels it has no boundary.",
         function=when_present(
             lambda parts: _boundary_iou(parts, parts.options.tolerance_mm if width_mm is None else width_mm),
             otherwise=0.0,
