@@ -17,6 +17,7 @@ from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, as_label_array, check_same_shape
 from segauge.metrics.catalog import resolve_metrics
 from segauge.metrics.conventions import Convention, check_convention
+from segauge.metrics.definitions.noise import SUFFIX
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, nsd_curve
@@ -154,7 +155,13 @@ def _why_not(parts: StructureParts, found: Mapping[str, float | None]) -> str:
     if parts.distances is None:
         return "no surface outside the ignored voxels"
     endless = [key for key, value in found.items() if value is not None and math.isinf(value)]
-    return f"no {', '.join(endless)}: on some grid an object falls between the voxels" if endless else ""
+    if endless:
+        return f"no {', '.join(endless)}: on some grid an object falls between the voxels"
+    floors = [key for key, value in found.items() if value is None and key.endswith(SUFFIX)]
+    cause = (
+        "the axes of the grid are not at right angles" if parts.ignored is None else "ignored voxels cut the objects"
+    )
+    return f"no {', '.join(floors)}: {cause}" if floors else ""
 
 
 class LayerPairs:

@@ -139,7 +139,7 @@ def subvoxel_rule(linear: Floats) -> SubvoxelRule:
     """Return the rule for a lattice. Where its axes are not at right angles the bell follows them."""
     edges = _edges(linear)
     finest = float(edges.min())
-    axes = tuple(range(len(edges))) if _is_orthogonal(linear, edges) else ()
+    axes = tuple(range(len(edges))) if are_at_right_angles(linear) else ()
     wide, middle, narrow = (
         Bell(width * finest, tuple(_bell_along(edge / (width * finest)) for edge in edges.tolist())) for width in WIDTHS
     )
@@ -163,8 +163,9 @@ def _edges(linear: Floats) -> Floats:
     return np.asarray(np.sqrt((linear * linear).sum(axis=0)))
 
 
-def _is_orthogonal(linear: Floats, edges: Floats) -> bool:
-    """Whether all axes are at right angles: chords and outlines are only worth something then."""
+def are_at_right_angles(linear: Floats) -> bool:
+    """Whether all axes of a lattice are at right angles: chords and outlines are only worth something then."""
+    edges = _edges(linear)
     cosines = linear.T @ linear / np.outer(edges, edges) - np.eye(len(edges))
     return bool(np.abs(cosines).max() <= RIGHT_ANGLE)
 

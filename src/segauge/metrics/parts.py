@@ -14,6 +14,7 @@ import numpy.typing as npt
 from segauge.geometry.distances import SurfaceDistances, find_boundary_bands, measure_surface_distances
 from segauge.geometry.masks import Overlap, PackedMask, pack
 from segauge.geometry.patterns import SurfaceKind
+from segauge.geometry.subvoxel import are_at_right_angles
 from segauge.metrics.centerline import CenterlineScores, measure_centerlines
 from segauge.metrics.conventions import Convention, ToolDistances
 from segauge.metrics.detection import DetectionScores, detect_lesions
@@ -110,8 +111,14 @@ class StructureParts:
         return distances if len(distances.d_pg) and len(distances.d_gp) else None
 
     @cached_property
-    def noise(self) -> NoiseFloor:
-        """What moving the voxel grid does to the metrics; both masks must be there."""
+    def noise(self) -> NoiseFloor | None:
+        """What moving the voxel grid does to the metrics; both masks must be there.
+
+        None where they cannot be drawn again: beside ignored voxels nobody knows the objects, and on a sheared grid
+        the drawn ones would have another shape.
+        """
+        if self.ignored is not None or not are_at_right_angles(self.linear):
+            return None
         return noise_floor(
             self.pred_mask.unpack(),
             self.gt_mask.unpack(),

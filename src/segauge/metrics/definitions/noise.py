@@ -19,7 +19,8 @@ _UNITS = {"dice": "1", "hd": "mm", "hd95": "mm", "assd": "mm", "masd": "mm", "ns
 def _noise(key: str) -> MetricInfo:
     def value(parts: StructureParts) -> float | None:
         # Another tool's distances on other grids are not measured: ours would be the floor of another number.
-        return None if parts.options.convention is not None and key != "dice" else parts.noise.sd[key]
+        followed = parts.options.convention is not None and key != "dice"
+        return None if followed or parts.noise is None else parts.noise.sd[key]
 
     return MetricInfo(
         key=f"{key}{SUFFIX}",
@@ -31,8 +32,8 @@ def _noise(key: str) -> MetricInfo:
         definition=f"Standard deviation of a metric over {GRIDS} places of the voxel grid, both objects having the "
         "boundary that a Gaussian neighbourhood of their masks suggests: what the number moves although nothing "
         "changed. Two values that differ by less than 2.8 times this cannot be told apart. No number where one mask "
-        "is empty, where an object falls between the voxels of some grid, or where another tool's convention is "
-        "followed.",
+        "is empty, where an object falls between the voxels of some grid, where there are ignored voxels in or "
+        "around them or the axes are not at right angles, or where another tool's convention is followed.",
         function=when_present(value),
     )
 
