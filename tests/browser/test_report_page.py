@@ -182,6 +182,38 @@ def test_print_shows_what_was_folded(plain, visit):
     assert len(page.pdf(format="A4")) > 10_000
 
 
+#: A4 without the margins of the style sheet, in pixels.
+PAPER = {"viewport": {"width": 688, "height": 1000}}
+
+
+@pytest.mark.parametrize("name", ["plain", "hostile"])
+def test_paper_has_every_row_and_says_which_columns_it_lacks(name, request, visit):
+    page = visit(request.getfixturevalue(name), **PAPER).page
+    tables = page.locator("[data-table]")
+    on_screen = [table.locator("tbody tr").count() for table in tables.all()]
+    folded = page.locator("details:not([open])").count()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    page.emulate_media(media="print")
+    for table in tables.all():
+        count = table.locator(".count").inner_text()
+        assert table.locator("tbody tr").count() == int(count.split()[0])
+        assert table.locator(".count").is_visible()
+        drawn = table.locator("thead th").count()
+        assert drawn == table.locator("tbody tr").first.locator("th, td").count()
+        everything = table.evaluate(
+            "one => JSON.parse(document.getElementById(`data-${one.dataset.table}`).textContent)"
+        )
+        assert (f"the first {drawn} of {len(everything['columns'])} columns" in count) == (
+            drawn < len(everything["columns"])
+        )
+        assert len(everything["columns"]) == drawn or table.get_attribute("data-table") == "cases"
+        # Half a pixel is lost where widths are rounded.
+        assert table.locator("table").evaluate("one => one.getBoundingClientRect().right") <= 688.5
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert [table.locator("tbody tr").count() for table in tables.all()] == on_screen
+    assert page.locator("details:not([open])").count() == folded
+
+
 @pytest.mark.parametrize(
     ("name", "scheme"),
     [

@@ -20,7 +20,10 @@
     applyTheme();
   });
   document.querySelector("[data-action=print]")?.addEventListener("click", () => window.print());
-  addEventListener("beforeprint", () => every("details").forEach((one) => { one.open = true; }));
+  // Paper has no buttons: what is folded is opened and every row of a table shown, until the page is on the screen again.
+  const folded = new Set();
+  addEventListener("beforeprint", () => every("details:not([open])").forEach((one) => { folded.add(one); one.open = true; }));
+  addEventListener("afterprint", () => { folded.forEach((one) => { one.open = false; }); folded.clear(); });
   every("[data-action=copy]").forEach((one) => one.addEventListener("click", async () => {
     const source = document.getElementById(one.dataset.from);
     try { await navigator.clipboard.writeText(source.textContent); one.textContent = "Copied"; } catch {
@@ -59,36 +62,49 @@
     const size = Math.abs(number);
     return size >= 1000 ? number.toFixed(0) : size >= 10 ? number.toFixed(2) : size >= 0.0995 ? number.toFixed(4) : number.toPrecision(3);
   };
+  // Letters of the small print that fit side by side on A4, and the most that a column of words needs: it may break there.
+  const ON_PAPER = 118, BREAKS_AT = 10;
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
   every("[data-table]").forEach((host) => {
     const { columns, rows } = JSON.parse(document.getElementById(`data-${host.dataset.table}`).textContent);
     const perPage = Number(host.dataset.rows);
     const text = (column, row) => (column.texts ? column.texts[column.values[row]] : shown(column.values[row]));
-    let folded = [];
+    let lowered = [];
     let order = Array.from({ length: rows }, (_, row) => row);
-    let sorted = null, descending = false, page = 0;
+    let sorted = null, descending = false, page = 0, onPaper = false, shownColumns = columns;
     const [head, body, input, count] = ["thead", "tbody", "input", ".count"].map((one) => host.querySelector(one));
     const [previous, where, next] = host.querySelector(".pages").children;
 
     const filtered = () => {
       const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
       if (!words.length) return order;
-      const hits = words.map((word) => folded.map((texts) => texts && new Set(texts.flatMap((one, i) => (one.includes(word) ? [i] : [])))));
+      const hits = words.map((word) => lowered.map((texts) => texts && new Set(texts.flatMap((one, i) => (one.includes(word) ? [i] : [])))));
       return order.filter((row) => hits.every((sets) => sets.some((set, c) => set && set.has(columns[c].values[row]))));
+    };
+    const isShort = (words) => (onPaper ? words.split(" ").every((word) => word.length <= BREAKS_AT) : words.length <= 28);
+    const columnsOnPaper = () => {
+      let room = ON_PAPER;
+      const tooMany = columns.findIndex((column) => {
+        const longest = column.values.reduce((most, _, row) => Math.max(most, text(column, row).length), column.name.length);
+        room -= 1.5 + Math.min(longest, BREAKS_AT);
+        return room < 0;
+      });
+      return tooMany < 0 ? columns : columns.slice(0, Math.max(1, tooMany));
     };
     const draw = () => {
       const kept = filtered();
       const pages = Math.max(1, Math.ceil(kept.length / perPage));
       page = Math.max(0, Math.min(page, pages - 1));
-      body.replaceChildren(...kept.slice(page * perPage, (page + 1) * perPage).map((row) => {
+      const drawn = onPaper ? kept : kept.slice(page * perPage, (page + 1) * perPage);
+      body.replaceChildren(...drawn.map((row) => {
         const line = document.createElement("tr");
-        columns.forEach((column, c) => {
+        shownColumns.forEach((column, c) => {
           const cell = document.createElement(c === 0 ? "th" : "td");
           if (c === 0) cell.scope = "row";
           if (column.number) { cell.className = "number"; cell.textContent = text(column, row); } else {
             const isolated = document.createElement("bdi");
             isolated.textContent = text(column, row);
-            if (isolated.textContent.length <= 28) cell.className = "short";
+            if (isShort(isolated.textContent)) cell.className = "short";
             cell.append(isolated);
           }
           line.append(cell);
@@ -96,6 +112,7 @@
         return line;
       }));
       count.textContent = kept.length === rows ? `${rows} rows` : `${kept.length} of ${rows} rows`;
+      if (shownColumns.length < columns.length) count.textContent += `, the first ${shownColumns.length} of ${columns.length} columns; the file itself has all`;
       where.textContent = `page ${page + 1} of ${pages}`;
       previous.disabled = page === 0;
       next.disabled = page === pages - 1;
@@ -124,12 +141,13 @@
       draw();
     };
     const drawHead = () => {
-      folded = columns.map((column) => column.texts?.map((one) => one.toLowerCase()));
+      lowered = columns.map((column) => column.texts?.map((one) => one.toLowerCase()));
       const line = document.createElement("tr");
-      columns.forEach((column, c) => {
+      shownColumns.forEach((column, c) => {
         const cell = document.createElement("th"), press = document.createElement("button");
         cell.scope = "col";
         if (column.number) cell.className = "number";
+        if (onPaper && isShort(column.name)) cell.classList.add("short");
         if (c === sorted) cell.setAttribute("aria-sort", descending ? "descending" : "ascending");
         press.type = "button";
         press.textContent = column.name;
@@ -151,6 +169,14 @@
     input.addEventListener("input", () => { page = 0; draw(); });
     previous.addEventListener("click", () => { page -= 1; draw(); });
     next.addEventListener("click", () => { page += 1; draw(); });
+    const drawFor = (paper) => {
+      onPaper = paper;
+      shownColumns = paper ? columnsOnPaper() : columns;
+      drawHead();
+      draw();
+    };
+    addEventListener("beforeprint", () => drawFor(true));
+    addEventListener("afterprint", () => drawFor(false));
     draw();
   });
 
