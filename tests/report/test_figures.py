@@ -14,6 +14,7 @@ from segauge.report import figures
 from segauge.report.figures import themes
 from segauge.report.figures.charting import fitted, shortened, unique_labels
 from segauge.report.figures.distributions import MOST_POINTS, density, thinned
+from segauge.report.figures.lettering import text_width
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -125,6 +126,32 @@ def test_no_name_becomes_markup(kind):
     assert not names & {"script", "img", "foreignObject", "a", "image", "style", "iframe"}
     assert not any(key.lower().startswith("on") for element in root.iter() for key in element.attrib)
     assert root.get("aria-label") == HOSTILE[1]
+
+
+def laid_out(text, weight):
+    """Return the width that the layout of a figure gives a text of 100 pixels' height."""
+    import altair
+
+    chart = altair.Chart({"values": [{"text": text}]}).mark_text(align="left", fontSize=100, fontWeight=weight)
+    placed = chart.encode(x=altair.XValue(0), y=altair.YValue(0), text="text:N").properties(width=1, height=1)
+    root = ElementTree.fromstring(figures.svg(placed))  # noqa: S314 - our own text
+    return float(root.get("viewBox").split()[2]) - 2 * themes.config()["padding"]
+
+
+@pytest.mark.parametrize("weight", ["normal", "bold"])
+def test_widths_of_text_are_those_of_the_layout(weight):
+    letters = "".join(map(chr, range(32, 127))) + "\u2212\u00b1\u2026\u2265\u2264\u00e9"
+    for text in (letters[1:50], letters[50:], "p = 0.001", "0.904 [0.861, 0.936]"):
+        # Pairs of letters that stand closer (AV, 11) make the layout a little narrower than the sum of its letters.
+        assert text_width(text, 100, bold=weight == "bold") == pytest.approx(laid_out(text, weight), rel=0.02)
+    assert text_width("\u03a9mega", 11) is None
+
+
+def test_every_text_says_how_wide_it_is():
+    for text in (figures.svg(example("forest")), figures.inline_svg(example("forest"), label="")):
+        found = [one for one in ElementTree.fromstring(text).iter() if one.tag.endswith("text")]  # noqa: S314
+        assert {one.get("textLength") for one in found if one.text == "pancreas"} == {"49.4"}
+        assert all(one.get("lengthAdjust") == "spacingAndGlyphs" for one in found)
 
 
 def test_the_guard_refuses_what_is_not_a_plain_figure():

@@ -17,6 +17,7 @@ from xml.etree import ElementTree
 from segauge.errors import InvalidInput, MissingExtra
 from segauge.io.outputs import write_whole
 from segauge.report.figures.charting import drawable
+from segauge.report.figures.lettering import keep_widths
 from segauge.report.figures.themes import ThemeName, colours, config, variable
 
 #: Endings of files that a chart can be saved as.
@@ -39,7 +40,10 @@ ZOOM = 1.2
 
 def svg(chart: Any, theme: ThemeName = "light") -> str:
     """Return a chart as the text of an SVG file."""
-    return checked_svg(_rendered(chart, theme))
+    root = parsed(_rendered(chart, theme))
+    keep_widths(root)
+    ElementTree.register_namespace("", SVG)
+    return ElementTree.tostring(root, encoding="unicode")
 
 
 def _rendered(chart: Any, theme: ThemeName) -> str:
@@ -68,6 +72,7 @@ def inline_svg(chart: Any, *, label: str) -> str:
     `themes.style_rules()`. The text is safe to stand in HTML as it is: it was parsed, and holds shapes and text only.
     """
     root = parsed(chart if isinstance(chart, str) else _rendered(chart, "light"))
+    keep_widths(root)
     root.set("role", "group")
     root.set("aria-label", drawable(label))
     _simplify(root)

@@ -64,7 +64,7 @@ COLOURS: Mapping[str, Mapping[str, str]] = MappingProxyType(
 #: Names of the colours of a series, in the order of their use.
 SERIES = tuple(name for name in _LIGHT if name.startswith("series"))
 
-#: Metric-compatible with Arial and Helvetica, so that a label that fits when rendered fits on every machine.
+#: All as wide as Liberation Sans, which figures are laid out with; `lettering` makes any other font as wide.
 FONT = '"Liberation Sans", Arial, Helvetica, sans-serif'
 
 
