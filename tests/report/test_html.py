@@ -81,7 +81,8 @@ def test_the_table_of_estimates_is_the_result(result, text):
     assert table["rows"] == len(result.structures) * len(result.metrics)
     for row in range(table["rows"]):
         name = cell("structure", row)
-        info = next(info for info in result.metrics if info.name == cell("metric", row))
+        info = result.metrics[row % len(result.metrics)]
+        assert cell("metric", row).startswith(info.name)
         expected = result.summary(name)[info.key]
         # Five significant digits are shown.
         assert cell("mean", row) == pytest.approx(expected.value, rel=1e-4)

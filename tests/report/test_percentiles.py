@@ -3,7 +3,7 @@
 import numpy as np
 
 from segauge.metrics.catalog import metric
-from segauge.report.summary import _percentiles
+from segauge.report.notable import _percentiles
 
 
 def test_equal_values_share_their_place():

@@ -13,7 +13,8 @@ from segauge.evaluation import Case, evaluate, read_result
 from segauge.report.latex import escaped as in_latex
 from segauge.report.latex import latex
 from segauge.report.markdown import escaped as in_markdown
-from segauge.report.summary import Summary, surprising_cases, worst_cases
+from segauge.report.notable import surprising_cases, worst_cases
+from segauge.report.summary import Summary
 from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
 

@@ -14,6 +14,7 @@ from segauge.evaluation import EvaluationResult
 from segauge.nouns import counted
 from segauge.report.floors import amount, unknown_sentences
 from segauge.report.illustrations import scale_of_info
+from segauge.report.naming import named
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
 from segauge.stats import PairResult, Ranking, ScoreMatrix, average_matrix, rank, rank_frequencies, score_matrix
@@ -85,7 +86,15 @@ class ModelComparison:
     def metrics(self) -> tuple[MetricInfo, ...]:
         """Metrics that all models have and that say which way is better."""
         first = next(iter(self.results.values()))
-        return tuple(info for info in first.metrics if info.key in self._shared and info.direction != "none")
+        found = (info for info in first.metrics if info.key in self._shared and info.direction != "none")
+        return tuple(self._named(info) for info in found)
+
+    def _named(self, info: MetricInfo) -> MetricInfo:
+        """Return a metric by the name that a reader sees; models may have been measured with different tolerances."""
+        names = [named(info, result.protocol) for result in self.results.values()]
+        if all(one == names[0] for one in names):
+            return names[0]
+        return replace(info, name=f"{info.name} (tolerances differ between the models)")
 
     @cached_property
     def leading(self) -> tuple[MetricInfo, ...]:

@@ -12,9 +12,9 @@ from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
 from segauge.report.backgrounds import ImageSource, background
 from segauge.report.failures import Diagnosis, diagnose
+from segauge.report.notable import NotableCase, worst_cases
 from segauge.report.pairs import CasePair, read_pair
 from segauge.report.slices import Plane, planes
-from segauge.report.summary import NotableCase, worst_cases
 from segauge.report.surfaces import Surface, surface_of
 from segauge.scores import MetricInfo, Status
 

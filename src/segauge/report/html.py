@@ -25,15 +25,10 @@ from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
+from segauge.report.naming import tolerance_words
+from segauge.report.notable import surprising_cases, worst_cases
 from segauge.report.requirements import check_report_extra
-from segauge.report.summary import (
-    Summary,
-    count_text,
-    interval_text,
-    surprising_cases,
-    value_text,
-    worst_cases,
-)
+from segauge.report.summary import Summary, count_text, interval_text, value_text
 from segauge.scores import MetricInfo, Status
 from segauge.stats import METHODS, Estimate
 
@@ -234,9 +229,9 @@ def rounded(value: float | None) -> float | None:
     return None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
 
 
-def _number_column(info: MetricInfo) -> dict[str, Any]:
+def _number_column(info: MetricInfo, tolerance: str) -> dict[str, Any]:
     unit = "" if info.unit in ("", "1", "count") else f" ({info.unit})"
-    return {"name": f"{info.key}{unit}", "hint": info.name, "number": True}
+    return {"name": f"{info.key}{unit} {tolerance}".strip(), "hint": f"{info.name} {tolerance}".strip(), "number": True}
 
 
 def _case_table(result: EvaluationResult) -> dict[str, Any]:
@@ -250,7 +245,7 @@ def _case_table(result: EvaluationResult) -> dict[str, Any]:
     columns.append({"name": "status", "values": [status.value for row in table.status for status in row]})
     for k, info in enumerate(result.metrics):
         cells = [rounded(float(x)) for x in table.values[:, :, k].ravel()]
-        columns.append({**_number_column(info), "values": cells})
+        columns.append({**_number_column(info, tolerance_words(info, result.protocol)), "values": cells})
     for key in result.metadata_keys:
         known = [result.metadata.get(case, {}).get(key) for case in table.cases]
         columns.append({"name": key, "values": [_text(value) for value in known for _ in range(n)]})

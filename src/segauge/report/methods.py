@@ -70,13 +70,12 @@ def _surface_words(options: Mapping[str, Any]) -> str:
 
 
 def _tolerance_words(options: Mapping[str, Any]) -> str:
+    """Return the tolerance of each structure where they differ; one that all share stands in the metric's name."""
     tolerance = options.get("nsd_tolerance_mm")
-    if isinstance(tolerance, Mapping):
-        each = ", ".join(f"{name} {value:g} mm" for name, value in tolerance.items())
-        return f"The tolerance of the {_lower_first(CATALOG['nsd'].name)} was {each}."
-    return (
-        "" if tolerance is None else f"The tolerance of the {_lower_first(CATALOG['nsd'].name)} was {tolerance:g} mm."
-    )
+    if not isinstance(tolerance, Mapping) or len(set(tolerance.values())) < 2:
+        return ""
+    each = ", ".join(f"{name} {value:g} mm" for name, value in tolerance.items())
+    return f"The tolerance of the {_lower_first(CATALOG['nsd'].name)} was {each}."
 
 
 def _geometry_words(options: Mapping[str, Any]) -> str:

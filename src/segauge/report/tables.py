@@ -34,7 +34,7 @@ def chosen_metrics(summary: Summary, metrics: Iterable[str] | None) -> tuple[Met
     """Return the metrics of a table: those named, or the leading ones."""
     if metrics is None:
         return summary.leading
-    known = {info.key: info for info in summary.result.metrics}
+    known = {info.key: info for info in summary.known}
     keys = [metrics] if isinstance(metrics, str) else list(metrics)
     unknown = [key for key in keys if key not in known]
     if unknown:
