@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from segauge.evaluation import Case, evaluate
+from segauge.labelmap import LabelMap
 from segauge.report.failures import FailureKind, diagnose
 from segauge.report.pairs import read_pair
 from segauge.report.slices import area, error_point, grey_png, grey_values, outline, planes
@@ -15,8 +16,10 @@ from segauge.report.surfaces import surface_of
 from .examples import balls
 
 
-def kind_of(pred, gt, structures=None, structure="organ"):
+def kind_of(pred, gt, structures=None, structure="organ", *, placed=True):
+    """Return the diagnosis of two arrays, which lie in space unless told otherwise."""
     structures = structures or {"organ": 1}
+    pred, gt = (LabelMap.from_array(array) if placed else array for array in (pred, gt))
     result = evaluate([Case("case", pred, gt)], structures=structures, n_resamples=100)
     pair = read_pair(Case("case", pred, gt), result.protocol["options"])
     return diagnose(pair, structure)
@@ -74,6 +77,30 @@ def test_cut_off_and_cut_at_the_edge():
     cut = low.copy()
     cut[:, :, :4] = 0
     assert kind_of(cut, low).kind is FailureKind.CUT_AT_EDGE
+
+
+def test_a_part_without_prediction_is_missed_not_cut_off():
+    large, small = balls(centre=(20, 22, 10), radius=7), balls(centre=(20, 22, 28), radius=5)
+    found = kind_of(small, large | small)
+    assert found.kind is FailureKind.PART_MISSED
+    share = np.count_nonzero(large) / np.count_nonzero(large | small)
+    assert found.words == f"1 of 2 parts missed, {share:.0%} of the volume"
+    # Most of what is missing belongs to the part that is there in part.
+    cut = large.copy()
+    cut[:, :, :10] = 0
+    speck = balls(centre=(20, 22, 30), radius=2)
+    assert kind_of(cut, large | speck).kind is FailureKind.CUT
+    assert kind_of(large, large | balls(centre=(20, 22, 30), radius=2)).kind is FailureKind.TOO_SMALL
+
+
+def test_without_a_place_in_space_no_side_of_a_patient_is_named():
+    shifted = kind_of(balls(centre=(26, 22, 18)), GT, placed=False)
+    assert shifted.words.startswith("shifted by 6 slices (6 mm) along axis 0 towards its end;")
+    off = balls(centre=(10, 22, 18), radius=6)
+    assert kind_of(off[::-1], off, placed=False).words.startswith("mirrored along axis 0 it would")
+    cut = GT.copy()
+    cut[:, :, 21:] = 0
+    assert "at its end along axis 2 (" in kind_of(cut, GT, placed=False).words
 
 
 def test_leak_into_a_neighbour_and_a_false_island():

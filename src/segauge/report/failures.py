@@ -1,4 +1,4 @@
-"""What kind of failure it is: missed, spurious, swapped, mirrored, shifted, cut off, leaked; or too small, too large.
+"""What kind of failure it is: missed, spurious, swapped, mirrored, shifted, missed in part, cut off, leaked, and so on.
 
 A diagnosis is a hint for the eye, not a measurement: each rule and its threshold is written here, and the words say
 what was seen.
@@ -25,6 +25,7 @@ class FailureKind(StrEnum):
     MIRRORED = "mirrored"
     SHIFTED = "shifted by slices"
     ELSEWHERE = "somewhere else"
+    PART_MISSED = "part missed"
     CUT = "cut off"
     CUT_AT_EDGE = "cut at the edge of the field of view"
     LEAK = "leak into a neighbour"
@@ -49,9 +50,10 @@ INSIDE_OTHER = 0.5
 GOOD_DICE = 0.75
 BETTER_BY = 0.15
 MOST_SHIFT = 12
-#: Share of the missing voxels that lie beyond the last predicted slice, and share of the structure, to call it cut off.
-CUT_SHARE = 0.6
-CUT_VOLUME = 0.08
+#: Share of the missing voxels that lie in parts without any prediction, or beyond the last predicted slice, and share
+#: of the structure, to call a part missed or the structure cut off.
+LOST_SHARE = 0.6
+LOST_VOLUME = 0.08
 #: Volume of what is too much, in shares of the ground truth, and the share of it inside one neighbour, for a leak.
 LEAK_VOLUME = 0.1
 LEAK_SHARE = 0.5
@@ -71,7 +73,7 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
         return _spurious(pair, structure, pred, volume)
     if np.array_equal(pred, gt):
         return Diagnosis(FailureKind.NONE, "both masks are the same voxel by voxel")
-    mistaken = _mislabelled(pair, structure, pred) or _mirrored(pred, gt)
+    mistaken = _mislabelled(pair, structure, pred) or _mirrored(pred, gt, pair)
     if mistaken:
         return mistaken
     shape = gt.shape
@@ -80,7 +82,8 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
     return (
         _shifted(near_pred, near_gt, pair)
         or _elsewhere(near_pred, near_gt, pair)
-        or _cut(near_pred, near_gt, box, shape)
+        or _part_missed(near_pred, near_gt)
+        or _cut(near_pred, near_gt, pair, box, shape)
         or _leaked(pair, structure, pred, gt, volume)
         or _island(near_pred, near_gt, volume)
         or _size(near_pred, near_gt, volume)
@@ -122,11 +125,12 @@ def _opposite(one: str, other: str) -> bool:
     return any(a.replace(x, y) == b or a.replace(y, x) == b for x, y in pairs if a != b)
 
 
-def _mirrored(pred: Bools, gt: Bools) -> Diagnosis | None:
+def _mirrored(pred: Bools, gt: Bools, pair: CasePair) -> Diagnosis | None:
     now, turned = _dice(pred, gt), _dice(pred[::-1], gt)
     if turned < GOOD_DICE or turned < now + BETTER_BY:
         return None
-    return Diagnosis(FailureKind.MIRRORED, f"mirrored left to right it would overlap with a Dice of {turned:.2f}")
+    how = "left to right" if pair.gt.in_space else "along axis 0"
+    return Diagnosis(FailureKind.MIRRORED, f"mirrored {how} it would overlap with a Dice of {turned:.2f}")
 
 
 def _dice(one: Bools, other: Bools) -> float:
@@ -146,7 +150,9 @@ def _shifted(pred: Bools, gt: Bools, pair: CasePair) -> Diagnosis | None:
     dice, axis, step = best
     if dice < GOOD_DICE or dice < now + BETTER_BY:
         return None
-    way = _TOWARDS[axis][step > 0]
+    way = (
+        _TOWARDS[axis][step > 0] if pair.gt.in_space else f"along axis {axis} towards its {('start', 'end')[step > 0]}"
+    )
     distance = abs(step) * pair.upright.spacing[axis]
     return Diagnosis(
         FailureKind.SHIFTED,
@@ -164,7 +170,27 @@ def _elsewhere(pred: Bools, gt: Bools, pair: CasePair) -> Diagnosis | None:
     return Diagnosis(FailureKind.ELSEWHERE, f"no voxel in common; the centres are {distance:.3g} mm apart")
 
 
-def _cut(pred: Bools, gt: Bools, box: tuple[slice, slice, slice], shape: tuple[int, ...]) -> Diagnosis | None:
+def _part_missed(pred: Bools, gt: Bools) -> Diagnosis | None:
+    """Look for connected parts without any predicted voxel that make up most of what is missing."""
+    alone, total = _untouched(gt, pred)
+    missed, lost = sum(alone), int(np.count_nonzero(gt & ~pred))
+    share = missed / int(np.count_nonzero(gt))
+    if not alone or missed < LOST_SHARE * lost or share < LOST_VOLUME:
+        return None
+    return Diagnosis(FailureKind.PART_MISSED, f"{len(alone)} of {total} parts missed, {share:.0%} of the volume")
+
+
+def _untouched(mask: Bools, other: Bools) -> tuple[list[int], int]:
+    """Return the voxels of each connected part of a mask that has none in common with another, and how many parts."""
+    parts = label_components(pack_mask(mask))
+    table = component_table(parts)
+    touched = set(np.unique(component_labels(parts)[other]).tolist())
+    return [int(table.voxels[i]) for i in range(len(table)) if i + 1 not in touched], len(table)
+
+
+def _cut(
+    pred: Bools, gt: Bools, pair: CasePair, box: tuple[slice, slice, slice], shape: tuple[int, ...]
+) -> Diagnosis | None:
     missing = gt & ~pred
     lost, whole = int(np.count_nonzero(missing)), int(np.count_nonzero(gt))
     if not lost:
@@ -176,14 +202,13 @@ def _cut(pred: Bools, gt: Bools, box: tuple[slice, slice, slice], shape: tuple[i
         for end, beyond in ((0, slice(0, in_pred[0])), (1, slice(in_pred[-1] + 1, None))):
             gone = int(per_slice[beyond].sum())
             slices = int(np.count_nonzero(per_slice[beyond]))
-            if slices < 2 or gone < CUT_SHARE * lost or gone < CUT_VOLUME * whole:
+            if slices < 2 or gone < LOST_SHARE * lost or gone < LOST_VOLUME * whole:
                 continue
             edge = in_gt[0] + box[axis].start <= 1 if end == 0 else in_gt[-1] + box[axis].start >= shape[axis] - 2
             kind = FailureKind.CUT_AT_EDGE if edge else FailureKind.CUT
-            return Diagnosis(
-                kind,
-                f"nothing is predicted in the {slices} slices at its {_ENDS[axis][end]} end ({gone / whole:.0%} of it)",
-            )
+            which = f"{_ENDS[axis][end]} end" if pair.gt.in_space else f"{('start', 'end')[end]} along axis {axis}"
+            words = f"nothing is predicted in the {slices} slices at its {which} ({gone / whole:.0%} of it)"
+            return Diagnosis(kind, words)
     return None
 
 
@@ -205,12 +230,7 @@ def _island(pred: Bools, gt: Bools, volume: float) -> Diagnosis | None:
     extra = int(np.count_nonzero(pred & ~gt))
     if extra < LEAK_VOLUME * int(np.count_nonzero(gt)):
         return None
-    parts = label_components(pack_mask(pred))
-    table = component_table(parts)
-    if len(table) < 2:
-        return None
-    touched = set(np.unique(component_labels(parts)[gt]).tolist())
-    alone = [int(table.voxels[i]) for i in range(len(table)) if i + 1 not in touched]
+    alone, _ = _untouched(pred, gt)
     if not alone or max(alone) < ISLAND_SHARE * extra:
         return None
     return Diagnosis(FailureKind.ISLAND, f"a part of {max(alone) * volume:.3g} ml lies apart from the structure")
