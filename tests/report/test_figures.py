@@ -119,6 +119,16 @@ def test_every_figure_is_valid_and_can_stand_in_a_page(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
+def test_shapes_answer_in_words_and_text_is_read_as_it_is(kind):
+    chart = example(kind)
+    root = ElementTree.fromstring(figures.inline_svg(chart, label="what is shown"))  # noqa: S314 - our own text
+    labels = {element.get("aria-label") for element in root.iter() if element.get("role") == "img"}
+    assert labels <= {row["label"] for row in rows_of(chart, "label")}
+    hidden = [element for element in root.iter() if element.get("aria-hidden")]
+    assert not [text for element in hidden for text in element.iter() if text.tag.endswith("text")]
+
+
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_name_becomes_markup(kind):
     text = figures.inline_svg(example(kind, HOSTILE), label=HOSTILE[1])
     root = ElementTree.fromstring(text)  # noqa: S314 - our own text

@@ -94,8 +94,11 @@ def _simplify(root: ElementTree.Element) -> None:
                 element.set("role", "img")
             else:
                 element.attrib.pop("aria-label", None)
-        if element.get("aria-hidden") == "false":
-            element.attrib.pop("aria-hidden")
+        if element.get("aria-hidden") == "true" and element.tag.endswith("}g"):
+            # What has no words of its own lets the pointer through to what has; text is read as it is.
+            element.set("pointer-events", "none")
+        if element.get("aria-hidden") == "false" or any(child.tag.endswith("text") for child in element):
+            element.attrib.pop("aria-hidden", None)
         if "stroke" not in element.attrib and element.tag.endswith("path"):
             element.attrib.pop("stroke-width", None)
         if "transform" in element.attrib:
@@ -106,7 +109,19 @@ def _spec(chart: Any, theme: ThemeName) -> dict[str, Any]:
     spec = dict(chart) if isinstance(chart, dict) else chart.to_dict(validate=False)
     if theme != "light":
         spec = _recoloured(spec, dict(zip(colours("light").values(), colours(theme).values(), strict=True)))
-    return {**_drawable(spec), "config": config(theme)}
+    return {**_silenced(_drawable(spec)), "config": config(theme)}
+
+
+def _silenced(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the specification with labels for marks that have words only: Vega would read out the fields of others."""
+    made: dict[str, Any] = {
+        key: [_silenced(part) for part in value] if key in ("layer", "concat", "hconcat", "vconcat") else value
+        for key, value in spec.items()
+    }
+    if "mark" in made and "description" not in made.get("encoding", {}):
+        mark = made["mark"]
+        made["mark"] = {**({"type": mark} if isinstance(mark, str) else mark), "aria": False}
+    return made
 
 
 def _drawable(spec: Any) -> Any:
