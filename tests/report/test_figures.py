@@ -271,6 +271,13 @@ def test_limits_of_agreement_by_hand():
     assert figures.agreement_limits([1.0, math.nan, 2.0]) is None
 
 
+def test_equal_volumes_lie_on_an_axis_with_their_number():
+    chart = figures.bland_altman([5.2] * 4, [5.2] * 4, list("abcd")).to_dict()
+    across = chart["layer"][-1]["encoding"]["x"]["scale"]
+    low, high = across["domain"]
+    assert low < 5.2 < high
+
+
 def test_labels_stay_apart_when_cut():
     names = ["x" * 40 + str(i) + "y" * 40 for i in range(5)]
     assert len(set(unique_labels(names))) == 5

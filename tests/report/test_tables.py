@@ -14,7 +14,7 @@ from segauge.report.latex import escaped as in_latex
 from segauge.report.latex import latex
 from segauge.report.markdown import escaped as in_markdown
 from segauge.report.notable import surprising_cases, worst_cases
-from segauge.report.summary import Summary
+from segauge.report.summary import Summary, value_text
 from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
 
@@ -148,3 +148,11 @@ def test_a_result_comes_back_from_its_file(tmp_path):
     path.write_text(json.dumps({"schema": "something else"}))
     with pytest.raises(InvalidInput, match="expected a result that `segauge eval --json` wrote"):
         read_result(path)
+
+
+def test_an_estimate_without_a_value_has_no_unit():
+    gt = balls()
+    result = evaluate([Case(f"case {i}", np.zeros_like(gt), gt) for i in range(3)], structures={"organ": 1})
+    distance = result.summary("organ")["hd95"]
+    assert (distance.value, distance.unit) == (None, "mm")
+    assert value_text(distance) == "no value"

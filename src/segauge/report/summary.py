@@ -245,7 +245,9 @@ def policy_words(policy: MissingPolicy) -> str:
 
 
 def value_text(estimate: Estimate) -> str:
-    """Return the value with its unit, as many decimals as its interval warrants: "6.1 mm"."""
+    """Return the value with its unit, as many decimals as its interval warrants: "6.1 mm"; "no value" without one."""
+    if estimate.value is None:
+        return str(estimate)
     unit = "" if estimate.unit in ("", "1") else f" {estimate.unit}"
     return str(estimate).partition(" [")[0].removesuffix(unit) + unit
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from segauge.report.figures.charting import WIDTH, altair_module, chart_of, number_text, value_axis
+from segauge.report.figures.charting import WIDTH, altair_module, chart_of, fitted, number_text, value_axis, value_scale
 from segauge.report.figures.themes import COLOURS
 
 if TYPE_CHECKING:
@@ -91,10 +91,13 @@ def bland_altman(
         for m, d, name in zip(mean, difference, names, strict=True)
         if math.isfinite(m) and math.isfinite(d)
     ]
-    x = alt.X("mean:Q", axis=value_axis(f"mean of pred and gt in {unit}", grid=False), scale=alt.Scale(zero=False))
-    y = alt.Y("value:Q", axis=value_axis(f"pred - gt in {shown}"), scale=alt.Scale(zero=True))
-    dots = chart_of(rows).mark_point(filled=True, size=28, opacity=0.75, color=_INK["series 1"])
     limits = agreement_limits(difference)
+    reach = () if limits is None else (limits.low - limits.limit_margin, limits.high + limits.limit_margin)
+    across = value_scale(fitted(row["mean"] for row in rows))
+    x = alt.X("mean:Q", axis=value_axis(f"mean of pred and gt in {unit}", grid=False), scale=across)
+    up = value_scale(fitted([0.0, *reach, *(row["value"] for row in rows)]))
+    y = alt.Y("value:Q", axis=value_axis(f"pred - gt in {shown}"), scale=up)
+    dots = chart_of(rows).mark_point(filled=True, size=28, opacity=0.75, color=_INK["series 1"])
     layers = [*_limit_layers(limits, shown, width), dots.encode(x=x, y=y, description=alt.Description("label:N"))]
     chart: altair.LayerChart = alt.layer(*layers).properties(width=width, height=height)
     return chart.properties(title=title) if title else chart
