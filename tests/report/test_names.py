@@ -58,6 +58,23 @@ def test_tolerances_that_differ_are_said_per_structure(result):
     assert "The tolerance" not in paragraph(same)
 
 
+def test_the_methods_say_when_a_lesion_is_found(result):
+    rule = (
+        "share a face; predicted and ground-truth lesions match from an IoU of 0.25, one to one, the highest IoU first."
+    )
+    options = {**result.protocol["options"], "detection_iou": 0.25}
+    found = replace(result, protocol={**result.protocol, "options": options})
+    assert rule in paragraph(Summary(found))
+    kept = [i for i, info in enumerate(result.metrics) if info.key != "lesion_f1"]
+    table = replace(
+        result.table,
+        metrics=tuple(result.table.metrics[i] for i in kept),
+        values=result.table.values[:, :, kept],
+    )
+    without = replace(found, table=table, metrics=tuple(result.metrics[i] for i in kept))
+    assert "match from" not in paragraph(Summary(without))
+
+
 def test_models_measured_with_different_tolerances_are_not_named_by_one(result):
     def name(*tolerances):
         models = {f"model {i}": with_tolerance(result, mm) for i, mm in enumerate(tolerances)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +12,9 @@ from segauge.report.floors import METHODS as NOISE_FLOORS
 from segauge.report.references import Reference, references_for
 from segauge.report.summary import Summary, policy_words
 from segauge.stats import METHODS
+
+#: Metrics that depend on which lesions match.
+_MATCHED = re.compile(r"(lesion|det)_(tp|fp|fn|recall|precision|f1)|[sp]q")
 
 
 def paragraph(summary: Summary) -> str:
@@ -25,6 +29,7 @@ def paragraph(summary: Summary) -> str:
         f"We report {names}." if names else "",
         _surface_words(options) if any(info.needs == "surface" for info in result.metrics) else "",
         _tolerance_words(options) if any(info.key == "nsd" for info in result.metrics) else "",
+        _matching_words(options) if any(_MATCHED.fullmatch(info.key) for info in result.metrics) else "",
         NOISE_FLOORS if summary.floors else "",
         _geometry_words(options),
         _failure_words(summary),
@@ -76,6 +81,17 @@ def _tolerance_words(options: Mapping[str, Any]) -> str:
         return ""
     each = ", ".join(f"{name} {value:g} mm" for name, value in tolerance.items())
     return f"The tolerance of the {_lower_first(CATALOG['nsd'].name)} was {each}."
+
+
+def _matching_words(options: Mapping[str, Any]) -> str:
+    """Return what a lesion is and when it is found, by the rules of `evaluate`; "" where others measured."""
+    iou = options.get("detection_iou")
+    if iou is None:
+        return ""
+    return (
+        "Lesions are connected components of voxels that share a face; predicted and ground-truth lesions match from "
+        f"an IoU of {iou:g}, one to one, the highest IoU first."
+    )
 
 
 def _geometry_words(options: Mapping[str, Any]) -> str:
