@@ -274,6 +274,7 @@ def _subgroups(summary: Summary) -> Iterator[Illustration]:
     over = "" if len(result.structures) == 1 else ", mean over the structures of each case"
     for key in grouping_keys(result):
         report = subgroup_report(result, key, info)
+        has_worst = sum(group.estimate is not None for group in report.groups) > 1
         rows = [
             Interval(
                 f"{key} = {group.name}",
@@ -283,14 +284,14 @@ def _subgroups(summary: Summary) -> Iterator[Illustration]:
                 f"{group.size}, too few (at least {report.minimum})"
                 if group.estimate is None
                 else f"{group.estimate}  {group.size}",
-                emphasis=group.name == report.worst and len(report.groups) > 1,
+                emphasis=group.name == report.worst and has_worst,
             )
             for group in report.groups
         ]
         yield Illustration(
             f"subgroups-{_slug(key)}",
             f"{info.name} by {key}",
-            f"{100 * report.level:g} % intervals{over}. {_worst_words(report)}",
+            f"{100 * report.level:g} % intervals{over}.{f' {_worst_words(report)}' if has_worst else ''}",
             partial(figures.forest, rows, axis=axis_title(info), bounds=finite_bounds(info)),
         )
         if report.gaps:

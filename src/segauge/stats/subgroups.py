@@ -7,6 +7,7 @@ available shrunk towards the others.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -210,7 +211,8 @@ def estimate_group_columns(
 def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[str, Flags]:
     if not isinstance(groups, Mapping):
         labels = list(groups)
-        groups = {key: [label == key for label in labels] for key in sorted({x for x in labels if x is not None})}
+        names = sorted({x for x in labels if x is not None}, key=_by_numbers)
+        groups = {key: [label == key for label in labels] for key in names}
         if len(labels) != data.size:
             raise InvalidInput(f"Expected one group label per case: {data.size} cases, {len(labels)} labels.")
     masks = {str(key): np.asarray(mask, dtype=bool) for key, mask in groups.items()}
@@ -218,6 +220,11 @@ def _masks(groups: Labels | Mapping[str, Sequence[bool]], data: Floats) -> dict[
         if mask.shape != data.shape:
             raise InvalidInput(f"The group {key!r} has a mask of {mask.size} cases, but there are {data.size}.")
     return {key: mask & ~np.isnan(data) for key, mask in masks.items()}
+
+
+def _by_numbers(name: str) -> list[str | float]:
+    """Sort by the numbers in names: "2" before "15", "age 9" before "age 10"."""
+    return [float(part) if i % 2 else part for i, part in enumerate(re.split(r"([0-9]+(?:\.[0-9]+)?)", name))]
 
 
 def _estimates(
