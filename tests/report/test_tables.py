@@ -53,6 +53,7 @@ def test_estimates_have_every_number_in_a_cell_of_its_own(result):
     assert len(table.rows) == len(result.structures) * len(result.metrics)
     first = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
     assert float(first["mean"]) == pytest.approx(result.summary("liver")["dice"].value, rel=1e-5)
+    assert first["method"] == "calibrated bootstrap"
     assert int(first["missed"]) == result.table.status_counts("liver").get(Status.MISSED, 0)
 
 

@@ -28,9 +28,8 @@ from segauge.report.methods import citations, file_rows, paragraph, protocol_row
 from segauge.report.naming import tolerance_words
 from segauge.report.notable import surprising_cases, worst_cases
 from segauge.report.requirements import check_report_extra
-from segauge.report.summary import Summary, count_text, interval_text, value_text
+from segauge.report.summary import Summary, count_text, interval_name, interval_text, value_text
 from segauge.scores import MetricInfo, Status
-from segauge.stats import METHODS, Estimate
 
 #: Significant digits of numbers in the tables of the page; `to_csv` has them all.
 DIGITS = 5
@@ -48,7 +47,8 @@ class Picture:
     @classmethod
     def of(cls, one: Illustration) -> Picture:
         """Render a figure."""
-        return cls(one.key, one.title, one.caption, figures.inline_svg(one.make(), label=f"{one.title}. {one.caption}"))
+        svg = figures.inline_svg(one.make(), label=f"{one.title}. {one.caption}")
+        return cls(one.key, one.title, f"{one.caption} {one.hint}".strip(), svg)
 
 
 def write_report(
@@ -287,7 +287,7 @@ def _estimate_table(summary: Summary) -> dict[str, Any]:
         {"name": "spurious", "number": True, "values": [row.count(Status.SPURIOUS) for row in rows]},
         {"name": "not measured", "number": True, "values": [row.unmeasured for row in rows]},
         {"name": "left out", "values": [_left_out(row.estimate.excluded) for row in rows]},
-        {"name": "interval", "values": [_method(row.estimate) for row in rows]},
+        {"name": "interval", "values": [interval_name(row.estimate) for row in rows]},
     ]
     return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
 
@@ -308,9 +308,3 @@ def _floor_columns(summary: Summary) -> list[dict[str, Any]]:
 
 def _left_out(excluded: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in excluded.items() if count)
-
-
-def _method(estimate: Estimate) -> str:
-    if estimate.ci_low is None and estimate.ci_high is None:
-        return "none"
-    return METHODS[estimate.method].name if estimate.method in METHODS else estimate.method

@@ -14,6 +14,7 @@ import numpy as np
 
 from segauge.evaluation import EvaluationResult
 from segauge.metrics.catalog import CATALOG
+from segauge.nouns import agreeing
 from segauge.report import figures
 from segauge.report.figures import AgreementLimits, Curve, Interval, Point, Recall
 from segauge.report.lesions import SizeCounts
@@ -34,12 +35,16 @@ MOST_GAPS = 10
 
 @dataclass(frozen=True)
 class Illustration:
-    """One figure: a key (also the name of its file), its title, the words below it, and how to make the chart."""
+    """One figure: a key (also the name of its file), its title, the words below it, and how to make the chart.
+
+    `hint` is what a page adds to the caption: what a pointer finds there, and no paper has.
+    """
 
     key: str
     title: str
     caption: str
     make: Callable[[], Any]
+    hint: str = ""
 
     @property
     def section(self) -> str:
@@ -117,8 +122,7 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
     )
     words += failures if any(point.failed for point in points) else ". "
     if left_out:
-        words += f"{left_out} without a number are not drawn. "
-    words += "Point at a dot to see the case."
+        words += f"{agreeing(left_out, 'without a number is', 'without a number are')} not drawn. "
 
     def make() -> Any:
         bounds = finite_bounds(info)
@@ -126,7 +130,10 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
             return figures.boxes(points, axis=axis_title(info), bounds=bounds, show_points=False)
         return figures.raincloud(points, axis=axis_title(info), bounds=bounds)
 
-    return Illustration(f"distribution-{info.key}", info.name, words, make)
+    if not points:
+        return Illustration(f"distribution-{info.key}", info.name, "No case has a number.", make)
+    hint = "Point at a box or a dot to see what it is." if many else "Point at a dot to see the case."
+    return Illustration(f"distribution-{info.key}", info.name, words.strip(), make, hint)
 
 
 def _points(result: EvaluationResult, info: MetricInfo) -> Iterator[Point]:

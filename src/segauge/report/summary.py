@@ -257,6 +257,13 @@ def interval_text(estimate: Estimate) -> str:
     return "[" + str(estimate).partition("[")[2].partition("]")[0] + "]" if "[" in str(estimate) else ""
 
 
+def interval_name(estimate: Estimate) -> str:
+    """Return by which method the interval was made, as a reader knows it; "none" where there is no interval."""
+    if estimate.ci_low is None and estimate.ci_high is None:
+        return "none"
+    return METHODS[estimate.method].name if estimate.method in METHODS else estimate.method
+
+
 def count_text(estimate: Estimate) -> str:
     """Return over how many the value is, what failed and what is left out: "n = 20; without 1 missed"."""
     together = "" if estimate.n_clusters is None else f" in {_counted(estimate.n_clusters, 'case')}"

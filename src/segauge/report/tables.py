@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from segauge.errors import UnknownMetric
 from segauge.nouns import counted
 from segauge.report.floors import HINT, amount
-from segauge.report.summary import EstimateRow, Summary, policy_words
+from segauge.report.summary import EstimateRow, Summary, interval_name, policy_words
 from segauge.scores import MetricInfo, Status
 from segauge.stats import METHODS
 
@@ -117,7 +117,7 @@ def estimate_table(summary: Summary) -> TextTable:
             str(row.missed),
             str(row.count(Status.SPURIOUS)),
             str(row.unmeasured),
-            row.estimate.method,
+            interval_name(row.estimate),
         )
         for row in summary.rows
     )
