@@ -182,6 +182,12 @@ def test_print_shows_what_was_folded(plain, visit):
     assert len(page.pdf(format="A4")) > 10_000
 
 
+def test_a_wide_window_shows_every_column_of_the_results(plain, visit):
+    page = visit(plain, viewport={"width": 1400, "height": 900}).page
+    room, needed = page.locator("[data-table=estimates] .scroll").evaluate("one => [one.clientWidth, one.scrollWidth]")
+    assert needed <= room
+
+
 #: A4 without the margins of the style sheet, in pixels.
 PAPER = {"viewport": {"width": 688, "height": 1000}}
 

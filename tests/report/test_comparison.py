@@ -97,6 +97,13 @@ def test_the_page_holds_every_pair_and_case(comparison, text):
     assert "Content-Security-Policy" in text
 
 
+def test_wins_stand_in_the_table_where_cases_are_won(comparison):
+    assert "wins" not in [column["name"] for column in pair_table(comparison)["columns"]]
+    models = {"good": model(0.05, structures=("liver",), seed=1), "fair": model(0.0, structures=("liver",), seed=2)}
+    single = pair_table(ModelComparison(models, metric="dice", n_resamples=200))
+    assert "wins" in [column["name"] for column in single["columns"]]
+
+
 def test_hostile_names_of_models_and_structures_stay_text():
     names = HOSTILE[:4]
     models = {name: model(i / 100, structures=HOSTILE[:2], seed=i) for i, name in enumerate(names)}

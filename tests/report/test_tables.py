@@ -157,3 +157,11 @@ def test_an_estimate_without_a_value_has_no_unit():
     distance = result.summary("organ")["hd95"]
     assert (distance.value, distance.unit) == (None, "mm")
     assert value_text(distance) == "no value"
+
+
+def test_structures_that_do_equally_well_are_neither_weakest_nor_strongest():
+    gt = np.where(balls() > 0, 1, 2 * balls(centre=(6, 6, 6), radius=4)).astype(np.uint8)
+    cases = [Case(f"case {i}", gt, gt) for i in range(3)]
+    result = evaluate(cases, structures={"organ": 1, "node": 2}, metrics=["dice"])
+    assert not [sentence for sentence in Summary(result).sentences() if "Weakest" in sentence]
+    assert [sentence for sentence in Summary(synthetic()).sentences() if "Weakest by Dice coefficient" in sentence]

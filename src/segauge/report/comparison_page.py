@@ -256,7 +256,9 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
         {"name": "n", "number": True, "values": [pair.n for _, pair in rows]},
         {"name": "verdict", "values": [pair.verdict for _, pair in rows]},
     ]
-    return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
+    # Over several structures no case is won or lost as a whole.
+    kept = [column for column in columns if column["name"] != "wins" or any(x is not None for x in column["values"])]
+    return {"columns": [packed_column(column) for column in kept], "rows": len(rows)}
 
 
 def _compared_by(comparison: ModelComparison, info: MetricInfo) -> str:

@@ -160,6 +160,8 @@ class Summary:
             return []
         order = sorted(known, key=lambda name: known[name].value or 0.0, reverse=info.direction == "lower")
         worst, best = order[0], order[-1]
+        if known[worst].value == known[best].value:
+            return []
         return [f"Weakest by {info.name}: {worst} ({known[worst]}); strongest: {best} ({known[best]})."]
 
     def _structure_failures(self) -> list[str]:
