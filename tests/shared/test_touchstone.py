@@ -113,8 +113,8 @@ def test_significance_maps_have_their_verdicts_cell_by_cell(touchstone, metric, 
         assert [medians[name] for name in found.models] == sorted(medians.values(), reverse=True)
         assert found.family == 342
         for (a, b), beats in zip(pairs, significant, strict=True):
-            # Yellow: the column's model beats the row's.
-            assert found.is_yellow(names[b], names[a]) == beats, (organ, names[a], names[b])
+            # They paint a cell yellow where the column's model beats the row's.
+            assert (found.by_pair[names[b], names[a]].verdict == "worse") == beats, (organ, names[a], names[b])
 
 
 def test_pairing_by_position_is_wrong(touchstone):

@@ -94,7 +94,6 @@ _ALL = (
         "10.1038/s41598-021-82017-6",
     ),
 )
-REFERENCES = {reference.key: reference for reference in _ALL}
 
 #: Keys of metrics (as patterns) and what introduced them.
 _OF_METRICS = (

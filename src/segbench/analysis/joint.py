@@ -100,16 +100,6 @@ def _set_average(scored: ScoredSet, metric: str, rules: Rules) -> ScoreMatrix | 
     return replace(found, cases=tuple(f"{scored.name}/{case}" for case in found.cases), clusters=clusters)
 
 
-def part_board(scored: ScoredSet, metric: str, column: str, value: str, whole: Board, rules: Rules) -> PartBoard | None:
-    """Return the board of the cases whose metadata column has a value, beside the board of all cases.
-
-    `whole` is of one structure or of the average; the part is ranked on the same. None with fewer than two cases.
-    """
-    part = part_of(scored, column, value)
-    board = None if part is None else subject_board(part, metric, whole.subject, rules)
-    return None if part is None or board is None else beside(part.name, board, whole)
-
-
 def part_of(scored: ScoredSet, column: str, value: str) -> ScoredSet | None:
     """Return the cases whose metadata column has a value; None if these are fewer than two."""
     chosen = [case for case in scored.cases if scored.metadata.get(case, {}).get(column, "") == value]

@@ -73,10 +73,6 @@ class SignificanceMap:
         """The cells by (row, column)."""
         return {(cell.row, cell.column): cell for cell in self.cells}
 
-    def is_yellow(self, row: str, column: str) -> bool:
-        """Return whether Touchstone paints the cell yellow: the column's model beats the row's."""
-        return self.by_pair[row, column].verdict == "worse"
-
     @property
     def decided(self) -> int:
         """How many pairs have a better and a worse model."""

@@ -14,7 +14,7 @@ from segbench.analysis.boards import average_board, boards_of, structure_board
 from segbench.analysis.cohort import describe_cohort
 from segbench.analysis.contrasts import changed_winners, position_pairing
 from segbench.analysis.entries import aliases_of, entries_of, touchstone_entries
-from segbench.analysis.joint import joint_board, part_board
+from segbench.analysis.joint import beside, joint_board, part_of, subject_board
 from segbench.analysis.maps import significance_map
 from segbench.studies.tables import overview_table
 
@@ -89,7 +89,7 @@ def test_failures_are_counted_apart():
     assert (board["a"].failed, board["b"].failed) == (3, 0)
 
 
-def test_maps_agree_with_themselves_and_their_yellow():
+def test_maps_agree_with_themselves_and_with_the_order():
     scored = random_set(models=("good", "middle", "bad"))
     matrix = scored.matrix("liver", "dice")
     ours = significance_map(matrix, "liver", "dice", QUICK)
@@ -100,8 +100,7 @@ def test_maps_agree_with_themselves_and_their_yellow():
         for (row, column), cell in found.by_pair.items():
             assert found.by_pair[column, row].verdict == opposite[cell.verdict]
             assert found.by_pair[column, row].delta == pytest.approx(-cell.delta)
-    assert theirs.is_yellow("bad", "good")
-    assert not theirs.is_yellow("good", "bad")
+    assert (theirs.by_pair["bad", "good"].verdict, theirs.by_pair["good", "bad"].verdict) == ("worse", "better")
     assert (ours.family, theirs.family) == (3, 6)
     assert ours.by_pair["good", "bad"].ci_low > 0
 
@@ -134,9 +133,10 @@ def test_joint_board_is_the_mean_of_the_sets():
 def test_parts_stand_beside_the_whole():
     scored = random_set()
     whole = structure_board(scored, "liver", "dice", QUICK)
-    part = part_board(scored, "dice", "split", "test", whole, QUICK)
+    chosen = part_of(scored, "split", "test")
+    part = beside(chosen.name, subject_board(chosen, "dice", "liver", QUICK), whole)
     assert (part.n_part, part.n_whole, part.tau) == (10, 40, 1.0)
-    assert part_board(scored, "dice", "split", "nowhere", whole, QUICK) is None
+    assert part_of(scored, "split", "nowhere") is None
 
 
 def test_cohort_counts_every_case_once():

@@ -138,7 +138,7 @@ def test_report_finds_the_gap_and_leaves_small_groups_out():
     gap = report.largest_gap("x")
     assert (gap.a, gap.b) == ("second", "first")
     assert gap.ci_low < -0.2 < gap.ci_high < 0
-    assert report.significant_gaps("x") == (gap,)
+    assert [one for one in report.models["x"].gaps if one.p_value < 0.05] == [gap]
     assert [one.model for one in report.adjusted] == ["x", "y"]
     assert report.adjusted[0].within.gap.value == pytest.approx(gap.delta, abs=0.02)
 

@@ -70,11 +70,6 @@ class GroupReport:
         """Return the pair of groups with the largest difference of means."""
         return max(self.models[model].gaps, key=lambda gap: abs(gap.delta), default=None)
 
-    def significant_gaps(self, model: str) -> tuple[Gap, ...]:
-        """Return the gaps with p below 1 - level, corrected for all pairs of groups of this model."""
-        report = self.models[model]
-        return tuple(gap for gap in report.gaps if gap.p_value < 1.0 - report.level)
-
 
 def report_groups(
     matrix: ScoreMatrix,
