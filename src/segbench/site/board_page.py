@@ -16,7 +16,7 @@ from segauge.report.illustrations import Illustration
 from segauge.stats import Comparison, PairPlan, ScoreMatrix, rank_frequencies
 from segbench.leaderboard import AVERAGE, Board, Standing, board_scores, chosen_models, metric_scale
 from segbench.site.axes import Axis
-from segbench.site.chapters import FEWEST_POINTS, Chapter, axis_of, metric_title, structure_name
+from segbench.site.chapters import FEWEST_POINTS, Chapter, metric_title, structure_name
 from segbench.site.rows import board_axis
 
 #: More models than this make a map or a cloud that nobody reads: then the best of them only.
@@ -64,7 +64,7 @@ def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Bo
     """Return everything that stands on the page of a board."""
     same_structure = [one for one in chapter.boards if one.structure == board.structure]
     return BoardPage(
-        [(metric_title(one.metric), chapter.address(one), one is board) for one in same_structure],
+        [(chapter.metric_title(one), chapter.address(one), one is board) for one in same_structure],
         [
             (structure_name(structure), chapter.address_of(structure, metric), structure == board.structure)
             for structure, metric in chapter.places
@@ -72,7 +72,7 @@ def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Bo
         ],
         [Picture.of(one) for one in board_illustrations(chapter, board, scores)],
         [
-            Glance(axis_of(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
+            Glance(chapter.axis(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
             for one in same_structure
         ],
         [standing.model for standing in board.standings],
@@ -90,7 +90,7 @@ def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | No
     if len(ranked) > 1 and scores is not None:
         yield _rank_figure(chapter, board, scores, ranked)
     if board.structure != AVERAGE and scores is not None:
-        yield from _distribution(board, scores)
+        yield from _distribution(chapter, board, scores)
     yield from _tolerance_curve(chapter, board)
 
 
@@ -130,14 +130,18 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
         f"are marked. The test goes step by step, so a pair may be decided though its interval just holds 0.{few}",
         partial(
-            figures.forest, [pair_row(pair) for pair in shown], axis=f"difference of {_compared(board)}", reference=0.0
+            figures.forest,
+            [pair_row(pair) for pair in shown],
+            axis=f"difference of {_compared(chapter, board)}",
+            reference=0.0,
         ),
     )
 
 
-def _compared(board: Board) -> str:
+def _compared(chapter: Chapter, board: Board) -> str:
     """Return what the pairs of a board differ in: the metric in its unit, or ranks where failures have no value."""
-    return f"rank within each case by {metric_title(board.metric)}" if board.is_by_ranks else axis_of(board)
+    title = chapter.metric_title(board)
+    return f"rank within each case by {title}" if board.is_by_ranks else chapter.axis(board)
 
 
 def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Sequence[str]) -> Illustration:
@@ -160,7 +164,7 @@ def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Se
     )
 
 
-def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
+def _distribution(chapter: Chapter, board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
     drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
     failed = scores.failed
     columns = {name: scores.models.index(name) for name in drawn}
@@ -176,7 +180,7 @@ def _distribution(board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
         "Every case of every model",
         f"Density, quartiles, and each case as a point{few}; point at one to see which case it is. Failed cases are "
         "crosses at the scale's worst value; where the scale has none they are not drawn, and counted as missed above.",
-        partial(figures.raincloud, points, axis=axis_of(board), bounds=bounds),
+        partial(figures.raincloud, points, axis=chapter.axis(board), bounds=bounds),
     )
 
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
+from segauge.report.naming import named
 from segauge.scores import MetricInfo
 from segbench.leaderboard import AVERAGE, Board, Leaderboard, leaderboard_of
 from segbench.records import RunRecord
@@ -92,6 +93,14 @@ class Chapter:
         """Return a board, None where there is no such one."""
         found = (board for board in self.boards if (board.structure, board.metric) == (structure, metric))
         return next(found, None)
+
+    def metric_title(self, board: Board) -> str:
+        """Return what the site calls the metric of a board."""
+        return metric_title(board.metric, self.record, board.structure)
+
+    def axis(self, board: Board) -> str:
+        """Return the title of a board's axis, with its unit."""
+        return axis_of(board, self.record)
 
     def place(self, board: Board, model: str) -> int | None:
         """Return the place of a model on a board; None where it has none."""
@@ -232,12 +241,15 @@ def info_of(metric: str) -> MetricInfo | None:
         return None
 
 
-def metric_title(metric: str) -> str:
-    """Return what the site calls a metric: its name where it has one."""
+def metric_title(metric: str, record: RunRecord | None = None, structure: str = AVERAGE) -> str:
+    """Return what the site calls a metric: its name where it has one, and the tolerance that the record says."""
     info = info_of(metric)
-    return metric if info is None else info.name
+    if info is None:
+        return metric
+    return info.name if record is None else named(info, record.protocol, structure).name
 
 
-def axis_of(board: Board) -> str:
+def axis_of(board: Board, record: RunRecord) -> str:
     """Return the title of a board's axis, with its unit."""
-    return metric_title(board.metric) if board.unit in ("", "1") else f"{metric_title(board.metric)} in {board.unit}"
+    title = metric_title(board.metric, record, board.structure)
+    return title if board.unit in ("", "1") else f"{title} in {board.unit}"

@@ -13,7 +13,7 @@ from segauge.report.figures.charting import drawable, shortened
 from segbench.records import RunRecord, save_record
 from segbench.records.parquet import write_scores
 from segbench.records.run_record import LARGE
-from segbench.site.chapters import Chapter, metric_title, structure_title
+from segbench.site.chapters import Chapter, structure_title
 
 #: Rows of a CSV file that somebody may still open.
 MOST_ROWS = 2_000_000
@@ -72,7 +72,7 @@ def badge_words(chapter: Chapter, model: str) -> tuple[str, str, bool]:
     board = chapter.leading
     if board is None:
         return chapter.title, "no board", False
-    left = f"{chapter.record.dataset.title} {structure_title(board)} {metric_title(board.metric)}"
+    left = f"{chapter.record.dataset.title} {structure_title(board)} {chapter.metric_title(board)}"
     standing = next((one for one in board.standings if one.model == model), None)
     if standing is None or standing.place is None:
         return left, "shown, not ranked", False

@@ -11,7 +11,7 @@ from segauge.report.figures import Curve
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
 from segbench.leaderboard import Board
-from segbench.site.chapters import Chapter, axis_of, structure_title
+from segbench.site.chapters import Chapter, structure_title
 
 #: More lines than this hide each other: the first models of the newest record.
 MOST_MODELS = 8
@@ -70,13 +70,12 @@ def history_picture(chapters: Sequence[Chapter]) -> Picture | None:
     if found is None or not any(len(curve.x) > 1 for curve in series.values()):
         return None
     board = found.boards[max(found.boards)]
+    axis = chapters[max(found.boards) - 1].axis(board)
     illustration = Illustration(
         "history",
-        f"{axis_of(board)} of {structure_title(board)}, record by record",
+        f"{axis} of {structure_title(board)}, record by record",
         "Mean of each model in every record that has it, with its interval as a band; the numbers are those of the "
         "table above. Records may differ in their cases and rules: a step may be the record's, not the model's.",
-        partial(
-            figures.curves, series, x_axis="record", y_axis=axis_of(board), x_values=sorted(found.boards), points=True
-        ),
+        partial(figures.curves, series, x_axis="record", y_axis=axis, x_values=sorted(found.boards), points=True),
     )
     return Picture.of(illustration)

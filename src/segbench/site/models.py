@@ -10,7 +10,7 @@ from segauge.report.html import Picture
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
 from segbench.leaderboard import AVERAGE
 from segbench.site.addresses import safe_link
-from segbench.site.chapters import Chapter, metric_title, numbered, structure_title
+from segbench.site.chapters import Chapter, numbered, structure_title
 from segbench.site.history import history_picture
 from segbench.site.pictures import why_no_images
 from segbench.site.rows import count_text, duration_text
@@ -144,7 +144,8 @@ def _standings(chapter: Chapter, name: str) -> tuple[list[tuple[str, str, str]],
     for board, place in ranked[:MOST_STANDINGS]:
         shared = sum(standing.place == place for standing in board.standings)
         words = f"place {place}" + (f", shared by {shared}" if shared > 1 else "")
-        title = f"{chapter.name}: {structure_title(board)}, {metric_title(board.metric)}"
+        metric = chapter.metric_title(board)
+        title = f"{chapter.name}: {structure_title(board)}, {metric}"
         found.append((title, chapter.address(board), words))
     return found, len(ranked) - len(found)
 

@@ -16,7 +16,7 @@ from segauge.stats import ScoreMatrix, average_matrix
 from segbench.leaderboard import AVERAGE, Board
 from segbench.records import RunRecord
 from segbench.site.board_page import ranked_models
-from segbench.site.chapters import Chapter, chapters_of, metric_title, structure_name, structure_title
+from segbench.site.chapters import Chapter, chapters_of, structure_name, structure_title
 from segbench.site.downloads import badge_text, write_downloads
 from segbench.site.methods import Method, method_of
 from segbench.site.models import DatasetView, ModelView, dataset_views, model_views
@@ -195,7 +195,7 @@ def _write_common(
 def _catalog_entry(chapter: Chapter) -> dict[str, Any]:
     structures = []
     for _, boards in chapter.structures():
-        metrics = [{"key": chapter.selection(one)["metric"], "title": metric_title(one.metric)} for one in boards]
+        metrics = [{"key": chapter.selection(one)["metric"], "title": chapter.metric_title(one)} for one in boards]
         title = structure_title(boards[0])
         structures.append({"key": chapter.structure_key(boards[0]), "title": title, "metrics": metrics})
     return {"key": chapter.key, "title": chapter.name, "structures": structures}

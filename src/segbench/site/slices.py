@@ -101,7 +101,7 @@ def _slice(
                 )
             )  # fmt: skip
         worst.append(_words(name, report))
-    title = f"{axis_of(board)} by {column}"
+    axis = axis_of(board, record)
     failing = any(group.failed for report in reports.values() for group in report.groups)
     over = ", over the cases that have a value" if failing else ""
     last = " (by ranks, failures last)" if failing else ""
@@ -109,7 +109,9 @@ def _slice(
         f"Mean of each group with its interval{over}; the worst group of each model is marked{last}. "
         f"{counted(len(record.cases), 'case')}."
     )
-    illustration = Illustration(f"groups-{column}", title, caption, partial(figures.forest, rows, axis=axis_of(board)))
+    illustration = Illustration(
+        f"groups-{column}", f"{axis} by {column}", caption, partial(figures.forest, rows, axis=axis)
+    )
     return Slice(column, Picture.of(illustration), worst)
 
 

@@ -231,6 +231,25 @@ def test_the_surface_dice_is_a_curve_with_its_intervals():
     assert "area" in str(drawn["tolerance"].make().to_dict()["layer"])
 
 
+@pytest.mark.parametrize(
+    ("tolerance", "liver", "average"),
+    [
+        (2.0, "at 2 mm", "at 2 mm"),
+        ({"liver": 3.0, "tumor": 1.5}, "at 3 mm", "(tolerance per structure)"),
+        (None, "", ""),
+    ],
+)
+def test_the_surface_dice_is_named_with_the_tolerance_of_the_record(tolerance, liver, average):
+    values = [[0.9, 0.7], [0.8, 0.6], [0.85, 0.5]]
+    tables = {name: table(values, structures=("liver", "tumor"), metrics=("nsd",)) for name in "AB"}
+    made = analysed(made_up(tables))
+    options = {} if tolerance is None else {"nsd_tolerance_mm": tolerance}
+    (chapter,) = chapters_of([replace(made, protocol={"options": options})])
+    boards = {board.structure: board for board in chapter.boards}
+    assert chapter.metric_title(boards["liver"]) == f"Normalized surface Dice {liver}".strip()
+    assert chapter.axis(boards["average"]) == f"Normalized surface Dice {average}".strip()
+
+
 def test_fewer_than_three_tolerances_are_boards_and_no_curve():
     chapter = chapters_of([surfaces(CURVE[:3])])[0]
     assert [board.metric for board in chapter.boards] == ["nsd", "nsd@1", "nsd@2.5"]
