@@ -16,6 +16,7 @@ from segauge.cli.sources import (
     policy_of,
     print_audit,
     read_sources,
+    require_same_rules,
     scale_for,
 )
 from segauge.cli.tables import print_table
@@ -80,6 +81,9 @@ def run(args: argparse.Namespace) -> int:
     told = args.higher_is_better is not None
     shared = [metric for metric in before.metrics if metric in after.metrics]
     metrics = [key for key in shared if not is_floor(key, shared) and (told or not is_measurement(key))]
+    structures = [name for name in before.structures if name in after.structures]
+    rules = [(owner, one) for owner, imported in read.items() for _, one in imported.rules]
+    differences = require_same_rules(rules, structures, metrics, args)
     found = difference(
         before,
         after,
@@ -96,7 +100,7 @@ def run(args: argparse.Namespace) -> int:
     )
     _print(found)
     if args.json is not None:
-        write_json(args.json, found.to_dict())
+        write_json(args.json, {**found.to_dict(), **({"rule_differences": differences} if differences else {})})
     return REGRESSION if found.regressions else 0
 
 

@@ -16,6 +16,7 @@ from segauge.cli.sources import (
     one_line,
     print_audit,
     read_sources,
+    require_same_rules,
 )
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
@@ -58,7 +59,9 @@ def run(args: argparse.Namespace) -> int:
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     document: dict[str, Any] = {}
-    for structure in [args.structure] if args.structure else known.structures:
+    structures = [args.structure] if args.structure else known.structures
+    require_same_rules(imported.rules, structures, [metric], args)
+    for structure in structures:
         matrix = matrix_of(imported, structure, metric, args).scored_cases()
         if matrix.has_failures_without_value:
             raise InvalidInput(f"{metric}: failures have no value; give them one with --penalty.")

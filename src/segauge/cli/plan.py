@@ -14,6 +14,7 @@ from segauge.cli.sources import (
     one_line,
     print_audit,
     read_sources,
+    require_same_rules,
 )
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
@@ -81,7 +82,9 @@ def _from_scores(args: argparse.Namespace) -> int:
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     out = console()
-    for structure in [args.structure] if args.structure else known.structures:
+    structures = [args.structure] if args.structure else known.structures
+    require_same_rules(imported.rules, structures, [metric], args)
+    for structure in structures:
         matrix = matrix_of(imported, structure, metric, args)
         head = ["pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"]
         rows = [head]

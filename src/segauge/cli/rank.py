@@ -15,6 +15,7 @@ from segauge.cli.sources import (
     one_line,
     print_audit,
     read_sources,
+    require_same_rules,
 )
 from segauge.cli.tables import print_table
 from segauge.cli.wording import policy_in_words
@@ -59,6 +60,7 @@ def run(args: argparse.Namespace) -> int:
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     structures = [args.structure] if args.structure else list(known.structures)
+    differences = require_same_rules(imported.rules, structures, [metric], args)
     matrices = {structure: matrix_of(imported, structure, metric, args) for structure in structures}
     options = {key: getattr(args, key) for key in ("scheme", "ci", "margin", "n_resamples", "seed")}
     options["level"] = args.confidence
@@ -72,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
         document = {"tasks": dict(zip(matrices, [ranking.to_dict() for ranking in rankings], strict=True))}
     _print(rankings, imported, args)
     if args.json is not None:
-        write_json(args.json, document)
+        write_json(args.json, {**document, **({"rule_differences": differences} if differences else {})})
     return 0
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.wording import as_flags
 from segauge.errors import InvalidInput
-from segauge.io.tables import FORMATS, ImportedScores, Repairs, read_scores
+from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import AbsentPolicy, FailedPolicy, MissingPolicy
@@ -71,6 +71,10 @@ def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for metrics that segauge does not know")
     group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale, for metrics that segauge does not know")
+    group.add_argument(
+        "--allow-different-rules", action="store_true",
+        help="compare also results that were measured by different rules or against different ground truths",
+    )  # fmt: skip
     add_policy_arguments(group)
     group.add_argument("--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ...")
     group.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
@@ -104,6 +108,24 @@ def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedSc
     return read_scores(
         files, format=args.format, metric=args.metric, columns=dict(map(role_and_name, args.columns)), repairs=repairs
     )
+
+
+def require_same_rules(
+    named: Sequence[tuple[str, Rules]], structures: Iterable[str], metrics: Iterable[str], args: argparse.Namespace
+) -> list[str]:
+    """Refuse to compare what was measured by different rules; where that is allowed, say and return the differences."""
+    found = rule_differences(named, structures, metrics)
+    for words in found.readings:
+        console().print(one_line(f"note: predictions were not read alike: {words}"), markup=False)
+    if found.rules and not args.allow_different_rules:
+        raise InvalidInput(
+            f"Refused: the results were not measured by the same rules. {'; '.join(found.rules)}. Measure them again "
+            "by one rule, choose a metric that does not depend on it with --metric, or go on all the same with "
+            "--allow-different-rules."
+        )
+    for words in found.rules:
+        console().print(one_line(f"warning: not measured by the same rules: {words}"), markup=False)
+    return list(found.rules)
 
 
 def print_audit(imported: ImportedScores, owner: str = "") -> None:

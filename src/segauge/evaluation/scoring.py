@@ -22,20 +22,15 @@ from segauge.io.reading import ReferenceGrid, SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
 from segauge.measurement import LayerPairs, Measurement, followed_convention, measure_layers
-from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.catalog import is_in_mm, resolve_metrics
 from segauge.metrics.conventions import Convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
 from segauge.metrics.surface import HdMode
 from segauge.placement import place
-from segauge.scores import MetricInfo, Status
+from segauge.scores import Status
 
 Record = dict[str, Any]
-
-
-def is_in_mm(info: MetricInfo) -> bool:
-    """Say whether a metric depends on the size of a voxel: a distance, a boundary of some width, a least volume."""
-    return info.unit in ("mm", "ml") or info.needs in ("surface", "band") or info.key.startswith("lesionwise_")
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,11 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, MissingExtra, ShapeMismatch
 from segauge.evaluation.result import EvaluationResult
-from segauge.evaluation.scoring import is_in_mm
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.grid import Grid, normalize_spacing
 from segauge.labelmap import LabelMap
 from segauge.measurement import followed_convention, measure
-from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.catalog import is_in_mm, resolve_metrics
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.surface import HdMode
 from segauge.scores import ScoreTable, Status

@@ -89,6 +89,11 @@ def described(key: str) -> MetricInfo | None:
     return None
 
 
+def is_in_mm(info: MetricInfo) -> bool:
+    """Say whether a metric depends on the size of a voxel: a distance, a boundary of some width, a least volume."""
+    return info.unit in ("mm", "ml") or info.needs in ("surface", "band") or info.key.startswith("lesionwise_")
+
+
 def resolve_metrics(keys: str | Iterable[str] | None) -> tuple[MetricInfo, ...]:
     """Return the metrics a user asked for: keys, "all", or None for the default ones."""
     if keys is None:

@@ -3,6 +3,7 @@
 from segauge.io.tables.audit import Audit, Finding, Repairs
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.io.tables.reading import FORMATS, ImportedScores, TableFormat, read_scores
+from segauge.io.tables.rules import RuleDifferences, Rules, rule_differences
 from segauge.io.tables.writing import write_scores
 
 __all__ = [
@@ -11,9 +12,12 @@ __all__ = [
     "Finding",
     "ImportedScores",
     "Repairs",
+    "RuleDifferences",
+    "Rules",
     "TableFormat",
     "metadata_column",
     "read_metadata",
     "read_scores",
+    "rule_differences",
     "write_scores",
 ]

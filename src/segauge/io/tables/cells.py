@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from segauge.errors import InvalidInput
+from segauge.io.tables.rules import NamedRules
 from segauge.scores import Status
 
 
@@ -30,10 +31,14 @@ class Cell(NamedTuple):
 
 @dataclass(frozen=True)
 class Reading:
-    """What a reader found: cells, and remarks on the file that the user should know."""
+    """What a reader found: cells, remarks on the file that the user should know, and by which rules it was measured.
+
+    A file that does not say how it was measured has no rules.
+    """
 
     cells: list[Cell]
     remarks: list[str] = field(default_factory=list)
+    rules: NamedRules = ()
 
 
 @dataclass(frozen=True)

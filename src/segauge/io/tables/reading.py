@@ -12,6 +12,7 @@ from segauge.io.tables import long, monai, nnunet, panoptica, results_json, touc
 from segauge.io.tables.audit import Audit, Repairs, assemble
 from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.frames import Frame, frame_table, is_frame
+from segauge.io.tables.rules import NamedRules, Rules
 from segauge.metrics.catalog import described
 from segauge.scores import ScoreTable
 
@@ -43,11 +44,15 @@ FORMATS: dict[str, TableFormat] = {
 
 @dataclass(frozen=True)
 class ImportedScores:
-    """Score tables of several models, where they came from, and what the audit found."""
+    """Score tables of several models, where they came from, what the audit found, and how each was measured.
+
+    `rules` has an entry per file that says how it was measured, with the name of the model.
+    """
 
     tables: Mapping[str, ScoreTable]
     audit: Audit
     formats: tuple[str, ...]
+    rules: NamedRules = ()
 
 
 #: A file, a folder, or a data frame of pandas or polars.
@@ -80,17 +85,19 @@ def read_scores(
     named = _named_sources(sources, model)
     cells: list[Cell] = []
     remarks: list[str] = []
+    rules: list[tuple[str, Rules]] = []
     formats = []
     for name, source in named:
         key, reading = _read(source, format, Names(name, metric, structure, dict(columns or {})))
         cells += reading.cells
         remarks += reading.remarks
+        rules += reading.rules
         formats.append(key)
     known = {metric: described(metric) for metric in {cell.metric for cell in cells}}
     # A value outside of the bounds of a metric that is known is a mistake in the file.
     bounds = {metric: info.bounds for metric, info in known.items() if info is not None}
     tables, audit = assemble(cells, repairs or Repairs(), bounds, list(dict.fromkeys(remarks)))
-    return ImportedScores(tables, audit, tuple(dict.fromkeys(formats)))
+    return ImportedScores(tables, audit, tuple(dict.fromkeys(formats)), tuple(rules))
 
 
 def _named_sources(

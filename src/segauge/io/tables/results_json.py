@@ -10,6 +10,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.json_files import load_json
+from segauge.io.tables.rules import rules_of
 from segauge.scores import Status
 
 #: Written into every score file; a reader refuses any other.
@@ -44,7 +45,9 @@ def read(path: Path, names: Names) -> Reading:
             return Reading(list(_segbench(data, path.name)))
         if kind == "evaluation":
             structure, model = names.structure or "structure", names.model or path.stem
-            return Reading(list(_rows(data["per_case"], model, structure, path.name)))
+            rules = rules_of(data)
+            cells = list(_rows(data["per_case"], model, structure, path.name))
+            return Reading(cells, rules=() if rules is None else ((model, rules),))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(f"{path.name}: is not built as its kind ({kind}) is: {error!r}.") from error
     raise InvalidInput(f"{path.name}: is no result file of segauge or segbench.")
