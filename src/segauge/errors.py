@@ -45,6 +45,10 @@ class IrregularSeries(UnreadableFile):
     """The slices of a DICOM series do not make one regular grid: tilted, doubled, missing, or mixed."""
 
 
+class UnusableOption(InvalidInput):
+    """An option fails for every case alike, so that nothing could be measured."""
+
+
 class CacheUnusable(SegaugeError):
     """The folder that keeps finished cases cannot be used: another run holds it, or it cannot be written."""
 

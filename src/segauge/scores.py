@@ -26,14 +26,15 @@ class Status(StrEnum):
     SPURIOUS = "spurious"  #: in the prediction only
     ABSENT = "absent"  #: in neither
     PREDICTION_MISSING = "prediction missing"  #: there is no prediction for this case
-    UNREADABLE = "unreadable"  #: a file could not be read
+    UNREADABLE = "unreadable"  #: the prediction could not be read
+    GROUND_TRUTH_UNREADABLE = "ground truth unreadable"  #: the ground truth could not be read, or not used by itself
     REFUSED = "refused"  #: prediction and ground truth cannot be compared (their grids differ, say)
     FAILED = "failed"  #: measuring stopped with an error, ran out of time or out of memory
 
     @property
     def is_failure(self) -> bool:
-        """True where the case counts against the model: everything but present and absent."""
-        return self not in (Status.PRESENT, Status.ABSENT)
+        """True where the case counts against the model: everything but present, absent, and a bad ground truth."""
+        return self not in (Status.PRESENT, Status.ABSENT, Status.GROUND_TRUTH_UNREADABLE)
 
     @classmethod
     def of(cls, *, in_pred: bool, in_gt: bool) -> Status:
@@ -44,7 +45,13 @@ class Status(StrEnum):
 
 
 #: Statuses of a whole case, as opposed to those of a structure that was measured.
-CASE_FAILURES = (Status.PREDICTION_MISSING, Status.UNREADABLE, Status.REFUSED, Status.FAILED)
+CASE_FAILURES = (
+    Status.PREDICTION_MISSING,
+    Status.UNREADABLE,
+    Status.GROUND_TRUTH_UNREADABLE,
+    Status.REFUSED,
+    Status.FAILED,
+)
 
 #: Statuses that say that the ground truth does not have the structure.
 NOT_IN_GROUND_TRUTH = (Status.ABSENT, Status.SPURIOUS)

@@ -54,7 +54,11 @@ def write_bytes(folder: Path, case: str, data: bytes) -> None:
 EDGELESS = {"pixdim": [1, 0, 0.9, 2.5, 0, 0, 0, 0], "sform_code": 0}
 
 
-@bad_dataset(10, code=3, says=r"a: unreadable: .*no usable voxel edges, so hd, hd95, assd \.\.\. cannot be had in mm")
+@bad_dataset(
+    10,
+    code=3,
+    says=r"a: ground truth unreadable: .*no usable voxel edges, so hd, hd95, assd \.\.\. cannot be had in mm",
+)
 def no_voxel_edges_for_distances(folder: Path) -> list[str]:
     write_bytes(folder, "a", nifti_bytes(box(), AFFINE, **EDGELESS))
     return []
@@ -80,7 +84,7 @@ def numpy_files_without_spacing(folder: Path) -> list[str]:
     return []
 
 
-@bad_dataset(21, code=3, says=r"a: unreadable: .*time series of 2 volumes. Pass --frame \(from 0\)")
+@bad_dataset(21, code=3, says=r"a: ground truth unreadable: .*time series of 2 volumes. Pass --frame \(from 0\)")
 def time_series(folder: Path) -> list[str]:
     write_bytes(folder, "a", nifti_bytes(np.stack([box(), 2 * box()], axis=-1), AFFINE, xyzt_units=2 | 8))
     return []
@@ -105,7 +109,7 @@ def not_a_number_as_background(folder: Path) -> list[str]:
     return ["--nan", "background"]
 
 
-@bad_dataset(7, code=3, says=r"a: unreadable: .*720 voxels, more than the limit of 500")
+@bad_dataset(7, code=3, says=r"a: ground truth unreadable: .*720 voxels, more than the limit of 500")
 def larger_than_allowed(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     return ["--max-voxels", "500"]

@@ -281,3 +281,31 @@ def test_a_noise_floor_of_nothing_is_refused(folders, capsys):
     assert "--noise-floor needs one of dice, hd, hd95, assd, masd, nsd among the metrics, got iou" in (
         capsys.readouterr().err
     )
+
+
+def test_a_bad_ground_truth_is_told_and_not_counted_against_the_model(folders, capsys):
+    torn = folders / "gt" / "001.nii"
+    torn.write_bytes(torn.read_bytes()[:400])
+    assert run(folders, "--metrics", "dice", "--json", folders / "r.json") == 3
+    out = capsys.readouterr().out
+    assert "1 ground truth unreadable" in out
+    assert "001: ground truth unreadable: " in out
+    data = json.loads((folders / "r.json").read_text())
+    assert data["per_case"][1]["status"] == "ground truth unreadable"
+    assert data["summary"]["dice"]["excluded"] == {"ground truth unreadable": 1}
+    assert data["summary"]["dice"]["value"] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--spacing", "1,1"), "spacing: expected one number or 3"),
+        (("--structures", "organ=x"), "cannot be found in it. Say which label it is: --structures x=1."),
+    ],
+)
+def test_an_option_that_fails_for_every_case_is_a_mistake_of_usage(folders, capsys, options, words):
+    assert run(folders, *options) == 2
+    said = capsys.readouterr()
+    assert words in said.err
+    assert "It is the same in 3 cases: nothing was measured." in said.err
+    assert said.out == ""

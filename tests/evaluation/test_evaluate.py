@@ -5,14 +5,24 @@ import json
 import math
 import sys
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import segauge
-from segauge import Case, Labeling, LabelMap, Status, evaluate
-from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, UnknownStructure, UnreadableFile
+from segauge import Case, Labeling, LabelMap, Status, evaluate, verify
+from segauge.errors import (
+    GridMismatch,
+    InvalidInput,
+    MissingExtra,
+    SegaugeError,
+    UnknownStructure,
+    UnreadableFile,
+    UnusableOption,
+)
 from segauge.io.tables import read_scores
+from segauge.stats import MissingPolicy
 from tests.badinputs.files import AFFINE, nifti_bytes
 
 
@@ -177,9 +187,57 @@ def test_what_would_fail_in_every_case_is_refused_before_the_first(options, mess
 
 
 def test_names_need_a_file_that_has_names():
-    result = evaluate([Case("a", box(), box())], structures=["liver"])
-    assert result.table.status[0, 0] is Status.FAILED
-    assert "structures={'liver': 1}" in result.rows[0]["reason"]
+    with pytest.raises(UnusableOption, match=r"structures=\{'liver': 1\}.*same in 1 case: nothing was measured"):
+        evaluate([Case("a", box(), box())], structures=["liver"])
+
+
+def test_an_option_that_fails_for_all_cases_alike_is_no_failure_of_the_model():
+    cases = [Case(f"c{i}", box(), box(), spacing=(1.0, 1.0)) for i in range(3)]
+    with pytest.raises(UnusableOption, match=r"spacing: expected one number or 3 .*same in 3 cases"):
+        evaluate(cases)
+    # Of one case alone it is that case's: nothing else hangs on it.
+    result = evaluate([*cases[:1], Case("fine", box(), box())])
+    assert result.failures["c0"][0] is Status.GROUND_TRUTH_UNREADABLE
+    assert result.summary()["dice"].value == 1.0
+
+
+def test_a_bad_ground_truth_is_not_charged_to_the_prediction(tmp_path):
+    (tmp_path / "torn.nii").write_bytes(nifti_bytes(box(), AFFINE)[:400])
+    cases = [
+        Case("fine", box(), box()),
+        Case("torn", box(), tmp_path / "torn.nii"),
+        Case("torn, none", None, tmp_path / "torn.nii"),
+        Case("missing", None, box()),
+    ]
+    result = evaluate(cases, metrics=["dice", "hd95"], cache=tmp_path / "cache")
+    assert {case: status.value for case, (status, _) in result.failures.items()} == {
+        "torn": "ground truth unreadable",
+        "torn, none": "ground truth unreadable",
+        "missing": "prediction missing",
+    }
+    assert "torn.nii" in result.failures["torn"][1]
+    for policy in (MissingPolicy(), MissingPolicy(failed="exclude"), MissingPolicy(failed="last")):
+        dice = replace(result, policy=policy).summary()["dice"]
+        assert dice.excluded["ground truth unreadable"] == 2
+        assert "ground truth unreadable" not in dice.failed
+    assert result.summary()["dice"].value == 0.5
+    assert evaluate(cases, metrics=["dice", "hd95"], cache=tmp_path / "cache").to_dict() == result.to_dict()
+    path = result.to_json(tmp_path / "result.json")
+    assert verify(path).is_confirmed
+    assert verify(path, cases).is_confirmed
+    table = read_scores(path).tables["result"]
+    assert table.status.tolist() == result.table.status.tolist()
+
+
+def test_names_of_predictions_do_not_speak_of_the_ground_truth():
+    """Where only the prediction lacks what was asked for, it is the prediction's failure."""
+    cases = [
+        Case("a", LabelMap.from_array(box(), names={1: "liver"}), box()),
+        Case("b", box(), box()),
+    ]
+    result = evaluate(cases, structures={"liver": 1}, pred_structures={"liver": "liver"})
+    assert result.failures["b"][0] is Status.FAILED
+    assert result.summary()["dice"].value == 0.5
 
 
 def test_a_label_in_no_ground_truth_is_an_error():
@@ -276,7 +334,7 @@ def test_a_worker_that_is_ended_is_a_row_with_the_reason(tmp_path):
 def test_a_file_that_asks_for_too_much_is_a_row(tmp_path):
     good = save(tmp_path / "good.nii", box())
     result = evaluate([Case("a", good, good)], max_voxels=1000)
-    assert result.failures["a"][0] is Status.UNREADABLE
+    assert result.failures["a"][0] is Status.GROUND_TRUTH_UNREADABLE
     assert "more than the limit of 1000" in result.failures["a"][1]
 
 
@@ -380,7 +438,7 @@ def test_a_threshold_cuts_predictions_and_no_ground_truth(kind, tmp_path):
 def test_a_ground_truth_of_probabilities_is_refused_also_with_a_threshold():
     soft = np.where(box() == 1, 0.9, 0.0)
     status, reason = evaluate([Case("a", soft, soft)], threshold=0.5).failures["a"]
-    assert status is Status.UNREADABLE
+    assert status is Status.GROUND_TRUTH_UNREADABLE
     assert "a ground truth has to hold labels" in reason
 
 

@@ -122,6 +122,12 @@ def test_the_summary_counts_failures_and_what_cannot_be_excluded():
     assert "does not exclude failures in up to 12 % of such cases" in " ".join(Summary(fine).sentences())
 
 
+def test_a_case_without_a_readable_ground_truth_is_no_worst_case():
+    cases = [Case("fine", balls(), balls()), Case("torn", balls(), "gone.nii")]
+    result = evaluate(cases, metrics=["dice"], n_resamples=100)
+    assert [one.case for one in worst_cases(result, Summary(result).leading[0])] == ["fine"]
+
+
 def test_worst_cases_begin_with_failures_and_surprises_are_found():
     _, result = phantom_result()
     info = Summary(result).leading[0]

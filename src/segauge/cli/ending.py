@@ -7,18 +7,21 @@ import sys
 from collections.abc import Callable
 
 from segauge.cli.wording import as_flags, system_words
-from segauge.errors import SegaugeError
+from segauge.errors import SegaugeError, UnusableOption
 
 
 def exit_code_of(program: str, command: Callable[[], int], *, when_stopped: str = "stopped.") -> int:
-    """Run a command of a program and return its exit code: its own, 1 for an error, 130 for Ctrl-C (`when_stopped`).
+    """Run a command of a program and return its exit code.
 
-    An error that nobody meant is left alone: its traceback is what a report of it needs.
+    That is its own, 1 for an error, 2 for an option that cannot be used, 130 for Ctrl-C (`when_stopped`). An error that
+    nobody meant is left alone: its traceback is what a report of it needs.
     """
     try:
         code = int(command())
         sys.stdout.flush()
         return code
+    except UnusableOption as error:
+        return _ended(program, as_flags(str(error)), 2)
     except SegaugeError as error:
         return _ended(program, as_flags(str(error)), 1)
     except BrokenPipeError:

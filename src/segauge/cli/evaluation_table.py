@@ -62,7 +62,8 @@ def _cells(result: EvaluationResult, shown: Sequence[str]) -> list[list[str]]:
             + (f" n={found[key].n}" if 0 < found[key].n != first.n else "")
             for key in shown
         ]
-        bad = {status: n for status, n in result.table.status_counts(name).items() if status.is_failure}
+        good = (Status.PRESENT, Status.ABSENT)
+        bad = {status: n for status, n in result.table.status_counts(name).items() if status not in good}
         rows.append([one_line(name), *values, str(first.n), ", ".join(f"{n} {one.value}" for one, n in bad.items())])
     return rows
 

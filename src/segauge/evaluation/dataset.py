@@ -13,7 +13,15 @@ from importlib.metadata import version
 from typing import Any, Literal
 
 from segauge import errors
-from segauge.errors import InvalidInput, SegaugeError, UnreadableFile
+from segauge.errors import (
+    FileTooLarge,
+    InvalidInput,
+    IrregularSeries,
+    SegaugeError,
+    UnknownStructure,
+    UnreadableFile,
+    UnusableOption,
+)
 from segauge.evaluation.cases import Case
 from segauge.evaluation.choices import Labels, StructureChoice, spec_of
 from segauge.evaluation.collection import score_table
@@ -39,9 +47,18 @@ from segauge.labeling import Labeling
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.definitions.noise import FLOORED, noise_keys
 from segauge.metrics.surface import HdMode
+from segauge.nouns import counted
 from segauge.scores import Status
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.resampling import require_level, require_resamples, require_seed
+
+#: Counted up where records of cases say more or other things than before: those of an older cache are made again.
+_RECORDS = 2
+
+#: Errors of a single case that speak of what was asked for, and not of its files.
+_OF_OPTIONS = (InvalidInput.__name__, UnknownStructure.__name__)
+#: Those that say that a file cannot be read.
+_OF_FILES = tuple(kind.__name__ for kind in (UnreadableFile, FileTooLarge, IrregularSeries))
 
 #: Metrics of lesions that are measured beside the usual ones.
 DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
@@ -129,6 +146,7 @@ def evaluate(
 
     Raises:
         InvalidInput: if the arguments cannot be used, two cases share an id, or a structure occurs in no ground truth.
+        UnusableOption: if an option, such as a spacing of two numbers for volumes, fails for every case alike.
         CacheUnusable: if the cache folder cannot be written or another run is using it.
 
     """
@@ -252,7 +270,7 @@ class _Dataset:
             return None
         # Names stand in messages and notes, so a file of the same content elsewhere is another case.
         names = [str(source) if isinstance(source, (str, os.PathLike)) else "" for source in (case.pred, case.gt)]
-        parts = [_versions(), self._options.to_dict(), case.case_id, names, kept.hashes, case.spacing]
+        parts = [_RECORDS, _versions(), self._options.to_dict(), case.case_id, names, kept.hashes, case.spacing]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def _keep(self, case: str, record: Record) -> None:
@@ -266,6 +284,7 @@ class _Dataset:
     def result(self, confidence: float, n_resamples: int, seed: int, policy: MissingPolicy) -> EvaluationResult:
         """Return the scores of all cases, in the order in which these came."""
         records = {case: self._records[case] for case in self.cases}
+        _refuse_mistaken_option(records)
         table, warnings = score_table(records, self._options)
         statistics = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": asdict(policy)}
         return EvaluationResult(
@@ -297,6 +316,16 @@ class _Dataset:
             "statistics": dict(statistics),
             "files": files,
         }
+
+
+def _refuse_mistaken_option(records: Mapping[str, Record]) -> None:
+    """Refuse what was asked for where it alone is why no case has a number: nobody's prediction is to blame."""
+    readable = [record for record in records.values() if record.get("error") not in _OF_FILES]
+    if readable and all(record.get("error") in _OF_OPTIONS for record in readable):
+        raise UnusableOption(
+            f"{readable[0]['reason'].rstrip('.')}. It is the same in {counted(len(readable), 'case')}: nothing was "
+            "measured."
+        )
 
 
 def _voxel_counts(records: Mapping[str, Record]) -> dict[tuple[str, str], tuple[int, int, int, int]]:

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -143,11 +143,13 @@ def score_case(job: CaseJob) -> Record:
     try:
         return _scored(job, remarks)
     except SegaugeError as error:
-        record = failure(_status_of(error), str(error), error=type(error).__name__, notes=remarks.notes)
+        known = None
         if remarks.gt is not None:
-            with suppress(SegaugeError):  # what cannot be said of the ground truth alone is not said
-                record |= _known_of(remarks.gt, job)
-        return record
+            with suppress(SegaugeError):
+                known = _known_of(remarks.gt, job)
+        # What the ground truth alone cannot be measured for is not charged to the prediction.
+        status = Status.GROUND_TRUTH_UNREADABLE if known is None else _status_of(error)
+        return failure(status, str(error), error=type(error).__name__, notes=remarks.notes) | (known or {})
 
 
 def look_at_ground_truth(job: CaseJob) -> Record:
@@ -314,7 +316,7 @@ def _known_of(gt: Reading, job: CaseJob) -> Record:
     labels = gt.labels
     found = {label for layer in labels.layers for label in tabulate(layer, layer, threads=job.threads).gt_labels}
     side = Side(gt, tuple(sorted(found)))
-    pairs = label_pair(job.options.spec, side, side, job.options.segment_number)
+    pairs = label_pair(replace(job.options.spec, pred_parts=None), side, side, job.options.segment_number)
     in_gt = [name for name, values in pairs.gt.items() if found & set(values)]
     return {"in_gt": in_gt, "ndim": labels.grid.ndim, "diagonal_mm": labels.grid.diagonal_mm}
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
-from segauge.grid import Grid
+from segauge.grid import Grid, normalize_spacing
 from segauge.io.layers import choose_volume, is_partition, refuse_frame
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
@@ -222,6 +222,8 @@ def _refuse_channels_last(array: LabelArray, source: str, options: ReadOptions) 
 def _grid(
     shape: tuple[int, ...], geometry: Geometry, source: str, options: ReadOptions
 ) -> tuple[Grid, bool, SpacingSource]:
+    if options.spacing is not None:
+        normalize_spacing(options.spacing, len(shape))  # a mistake of who gave it, and none of the file
     try:
         if geometry.affine is not None:
             grid = Grid(shape, geometry.affine)

@@ -38,7 +38,7 @@ def worst_cases(
     for i in range(len(table.cases)):
         for j in range(len(table.structures)):
             status, value = table.status[i, j], float(table.values[i, j, column])
-            nothing = status == Status.ABSENT or (status == Status.PRESENT and math.isnan(value))
+            nothing = status == Status.ABSENT or (not status.is_failure and math.isnan(value))
             if nothing or status not in among:
                 continue
             ranked.append((-math.inf if status.is_failure else sign * value, i, j))

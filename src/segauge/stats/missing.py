@@ -2,7 +2,7 @@
 
 A structure may be missed, spurious, absent, its prediction missing, unreadable or refused. None of these is dropped
 silently: a case either counts (at the scale's worst value, at a penalty, or behind all others) or is left out and
-counted by its reason.
+counted by its reason. Where the ground truth cannot be read, no model has failed: such a case is always left out.
 """
 
 from __future__ import annotations
@@ -116,6 +116,7 @@ def resolve_column(
     decided = policy.for_scale(scale)
     absent = np.asarray(states == Status.ABSENT, dtype=bool)
     failures = ~absent & np.asarray(states != Status.PRESENT, dtype=bool)
+    failures &= np.asarray(states != Status.GROUND_TRUTH_UNREADABLE, dtype=bool)
     if policy.missing == "exclude":
         failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
     values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)

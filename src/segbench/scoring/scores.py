@@ -75,7 +75,7 @@ def score(
         raise InvalidInput("No chosen case has any of the structures; check the labels, or choose other cases.")
     plan = replace(plan, models=tuple(model for model in plan.models if model.name in results))
     tables = _with_reasons(results, by_job)
-    spoiled = _unreadable_truths(tables, ordered)
+    spoiled = _unreadable_truths(results)
     exclusions += [Exclusion("", "", f"{case} is left out for all: {reason}") for case, reason in spoiled.items()]
     tables = {name: _on(table, structures, spoiled) for name, table in tables.items()}
     scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
@@ -233,15 +233,15 @@ def _told(model: str, table: ScoreTable, by_job: Jobs, lacking: set[tuple[str, s
     return ScoreTable(table.cases, table.structures, table.metrics, table.values, status, reasons)
 
 
-def _unreadable_truths(tables: Mapping[str, ScoreTable], cases: Sequence[DatasetCase]) -> dict[str, str]:
+def _unreadable_truths(results: Mapping[str, EvaluationResult]) -> dict[str, str]:
     """Return the cases whose ground truth cannot be read, and why: that is no model's failure."""
+    failures = [result.failures for result in results.values()]
+    cases = next(iter(results.values())).table.cases
     found = {}
-    for i, case in enumerate(cases):
-        if all(table.status[i, 0] is Status.UNREADABLE for table in tables.values()):
-            try:
-                read_labels(case.gt)
-            except SegaugeError as error:
-                found[case.case_id] = portable(str(error))
+    for case in cases:
+        states = [failed.get(case, (Status.PRESENT, "")) for failed in failures]
+        if all(status is Status.GROUND_TRUTH_UNREADABLE for status, _ in states):
+            found[case] = portable(states[0][1])
     if len(found) == len(cases):
         raise InvalidInput(f"No ground truth of the chosen cases can be read; the first: {next(iter(found.values()))}")
     return found
