@@ -215,3 +215,19 @@ def test_layers_names_and_facts_travel_along(image):
     assert len(placed.layers) == 2
     turned = LabelMap(layered.layers, layered.grid, layered.names, frame_of_reference="1.2").on_grid_of(image)
     assert (turned.names, turned.frame_of_reference) == ({1: "liver"}, "1.2")
+
+
+@pytest.mark.parametrize("resample", [None, "nearest"])
+def test_foreground_outside_of_the_ground_truth_is_counted(resample):
+    """A whole image against a ground truth of its first half, on the same lattice or on a finer one."""
+    edge = 1.0 if resample is None else 0.5
+    array = np.zeros((int(8 / edge), 4, 4), dtype=np.uint8)
+    array[-2:, 1, 1:3] = 1
+    array[0, 0, 0] = 1
+    pred = LabelMap((array,), Grid.from_spacing(array.shape, (edge, 1.0, 1.0)), source="pred.nii")
+    gt = LabelMap.from_array(np.ones((4, 4, 4), dtype=np.uint8), source="gt.nii")
+    placed = place(pred, gt, resample=resample)
+    assert placed.outside == 4
+    assert "4 foreground voxels of pred.nii lie outside of the ground truth's image; not counted" in placed.notes[-1]
+    inside = LabelMap((array[: int(4 / edge)],), Grid.from_spacing((int(4 / edge), 4, 4), (edge, 1.0, 1.0)))
+    assert place(inside, gt, resample=resample).outside == 0

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
 from segauge.grid import SAME_PLACE, Grid, Kinship
 from segauge.labelmap import LabelArray, LabelMap
+from segauge.nouns import agreeing
 
 #: A grid that grows to hold both maps may not have more voxels than this.
 _MAX_VOXELS = 2**31
@@ -39,12 +40,14 @@ class Placement:
 
     The grid is that of the ground truth. It grows only where the ground truth is `partial` (a DICOM-SEG without its
     empty frames) and the prediction reaches further: what was predicted there is false, and must not be cut away.
+    `outside` counts the foreground voxels of the prediction that lie outside of that grid, and so count for nothing.
     """
 
     pred: LabelMap
     gt: LabelMap
     method: Method
     notes: tuple[str, ...] = ()
+    outside: int = 0
 
 
 def place(
@@ -185,10 +188,9 @@ def _on_lattice(pred: LabelMap, gt: LabelMap) -> Placement | None:
     flips = tuple(slice(None, None, -1) if flip else slice(None) for flip in lattice.flips)
     moved = tuple(layer.transpose(lattice.axes)[flips] for layer in pred.layers)
     layers = tuple(_embedded(layer, offset, gt.grid.shape) for layer in moved)
-    lost = sum(int(np.count_nonzero(layer)) for layer in moved) - sum(int(np.count_nonzero(layer)) for layer in layers)
-    if lost:
-        notes.append(f"{lost} foreground voxels of {pred.source} lie outside of the ground truth's image; not counted")
-    return Placement(replace(pred, layers=layers, grid=gt.grid, partial=False), gt, Method.PLACED, tuple(notes))
+    outside = sum(int(np.count_nonzero(layer)) for layer in moved) - sum(map(int, map(np.count_nonzero, layers)))
+    placed = replace(pred, layers=layers, grid=gt.grid, partial=False)
+    return Placement(placed, gt, Method.PLACED, (*notes, *_cut_away(outside, pred)), outside)
 
 
 def _grown(grid: Grid, low: list[int], high: list[int], source: str) -> Grid:
@@ -227,8 +229,34 @@ def _resampled(pred: LabelMap, gt: LabelMap) -> Placement:
         gt = _extended_over(gt, pred.grid, notes)
     to_pred = np.linalg.inv(pred.grid.affine) @ gt.grid.affine
     layers = tuple(_nearest(layer, to_pred, gt.grid.shape) for layer in pred.layers)
+    outside = _outside(pred, gt.grid)
     placed = replace(pred, layers=layers, grid=gt.grid, partial=False)
-    return Placement(placed, gt, Method.RESAMPLED, tuple(notes))
+    return Placement(placed, gt, Method.RESAMPLED, (*notes, *_cut_away(outside, pred)), outside)
+
+
+def _outside(labels: LabelMap, grid: Grid) -> int:
+    """Return how many foreground voxels of a map have their centre outside of the voxels of another grid."""
+    index_of = np.linalg.inv(grid.affine) @ labels.grid.affine
+    last = np.asarray(grid.shape) - 0.5
+
+    def count(places: npt.NDArray[np.float64]) -> int:
+        return int(np.count_nonzero(np.any((places < -0.5) | (places > last), axis=1)))
+
+    if not count(Grid(labels.grid.shape, index_of).corners()):
+        return 0
+    found = 0
+    for layer in labels.layers:
+        for k, slab in enumerate(layer):  # one slab at a time keeps the coordinates small
+            here = np.argwhere(slab)
+            indices = np.column_stack([np.full(len(here), k), here])
+            found += count(indices @ index_of[:-1, :-1].T + index_of[:-1, -1])
+    return found
+
+
+def _cut_away(outside: int, pred: LabelMap) -> tuple[str, ...]:
+    """Return what has to be said of a prediction that reaches further than its ground truth, if it does."""
+    lie = agreeing(outside, f"foreground voxel of {pred.source} lies", f"foreground voxels of {pred.source} lie")
+    return (f"{lie} outside of the ground truth's image; not counted",) if outside else ()
 
 
 def _extended_over(gt: LabelMap, other: Grid, notes: list[str]) -> LabelMap:

@@ -309,3 +309,16 @@ def test_an_option_that_fails_for_every_case_is_a_mistake_of_usage(folders, caps
     assert words in said.err
     assert "It is the same in 3 cases: nothing was measured." in said.err
     assert said.out == ""
+
+
+def test_false_positives_outside_of_the_ground_truth_are_a_warning(folders, capsys):
+    larger = np.zeros((20, 12, 12), dtype=np.uint8)
+    larger[1:11, 1:11, 1:11] = 1
+    larger[16:18, 1:3, 1:3] = 1
+    save(folders / "pred" / "001.nii", larger)
+    assert run(folders, "--json", folders / "r.json") == 0
+    words = (
+        "predicted outside of the ground truth's image is not counted, neither as wrong nor as right: '001' (8 voxels)"
+    )
+    assert words in capsys.readouterr().out
+    assert words in json.loads((folders / "r.json").read_text())["warnings"][0]

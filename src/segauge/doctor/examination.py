@@ -128,7 +128,7 @@ def _placed(pred: LabelMap, gt: LabelMap, case: str, chart: _Chart) -> Placement
     except SegaugeError as error:
         chart.add(Level.ERROR, "grid", case, str(error))
         return None
-    if placed.method is Method.BY_SHAPE:
+    if placed.method is Method.BY_SHAPE or placed.outside:
         chart.add(Level.WARNING, "grid", case, "; ".join(placed.notes))
     elif placed.notes:
         chart.add(Level.NOTE, "grid", case, "; ".join(placed.notes))

@@ -14,6 +14,9 @@ from segauge.measurement import measure
 from segauge.nouns import agreeing, counted
 from segauge.scores import ScoreTable, Status, reason_of_lacking
 
+#: Cases that a warning names one by one.
+_NAMED = 10
+
 
 def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple[ScoreTable, list[str]]:
     """Return the table of all cases, in their order, and warnings about the dataset.
@@ -102,7 +105,7 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
     together, pred_together = (
         [case for case, record in records.items() if record.get("together") == side] for side in ("gt", "pred")
     )
-    warnings = []
+    warnings = _warnings_of_outside({case: n for case, record in records.items() if (n := record.get("outside"))})
     if assumed:
         warnings.append(
             f"{agreeing(len(assumed), 'ground truth knows', 'ground truths know')} no voxel edges, such as that of "
@@ -121,6 +124,18 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
             "which is which: structures={'NAME': 1} and pred_structures={'NAME': 2}."
         )
     return warnings
+
+
+def _warnings_of_outside(voxels: Mapping[str, int]) -> list[str]:
+    """Say in which cases false positives may have vanished: what was predicted beyond the ground truth's image."""
+    shown = [f"{case!r} ({counted(number, 'voxel')})" for case, number in voxels.items()]
+    if not shown:
+        return []
+    more = f" and {len(shown) - _NAMED} more, see their notes" if len(shown) > _NAMED else ""
+    return [
+        f"foreground that was predicted outside of the ground truth's image is not counted, neither as wrong nor as "
+        f"right: {', '.join(shown[:_NAMED])}{more}."
+    ]
 
 
 def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:

@@ -133,6 +133,7 @@ class _Remarks:
 
     notes: list[str] = field(default_factory=list)
     spacing_assumed: bool = False
+    outside: int = 0  # foreground voxels of the prediction beyond the ground truth's image
     together: Literal["", "gt", "pred"] = ""  # whose several labels were taken for one foreground
     gt: Reading | None = None
 
@@ -197,6 +198,7 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         any_frame_of_reference=options.any_frame_of_reference,
     )
     remarks.notes += placed.notes
+    remarks.outside = placed.outside
     if placed.gt.partial and "specificity" in options.metrics:
         remarks.notes.append("gt: does not say how large its image is: specificity speaks of the part that is stored")
     layers = LayerPairs(placed.pred, placed.gt, job.threads)
@@ -328,6 +330,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "reason": "",
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
+        "outside": remarks.outside,
         "together": remarks.together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
