@@ -39,7 +39,10 @@ def folders(tmp_path, monkeypatch):
 
 def run(folder, *more):
     common = ["--pred", str(folder / "pred"), "--gt", str(folder / "gt"), "--executor", "serial", "--resamples", "200"]
-    return main(["eval", *common, *map(str, more)])
+    try:
+        return main(["eval", *common, *map(str, more)])
+    except SystemExit as usage:
+        return usage.code
 
 
 def test_every_metric_that_was_asked_for_has_a_column(folders, capsys):
@@ -110,14 +113,10 @@ def test_refused_geometry_leads_to_the_doctor(folders, capsys):
     [
         (["--json", "{}"], "is a folder; expected the name of a file to write"),
         (["--report", "{}/r.html", "--images", "{}/nowhere"], "nowhere: cannot be listed"),
-        (["--spacing", "0"], "Expected --spacing MM or MM,MM,MM, each above 0, got '0'"),
-        (["--jobs", "0"], "at least 1, got 0"),
-        (["--detection-iou", "3"], "detection_iou: expected a number above 0 and up to 1, got 3.0"),
         (["--structures", "9"], "--structures all measures those that are there"),
         (["--structures", "a=1,a=2"], "The structure 'a' stands twice: join its labels, as in NAME=1+2"),
         (["--structures", "a=1", "--pred-structures", "a=1,a=2"], "The structure 'a' stands twice"),
         (["--label", "1", "--structures", "2"], "Give --label or --structures, not both"),
-        (["--structures", "a=1", "--nsd-tolerance", "a=1,a=2"], "Expected --nsd-tolerance MM or NAME=MM,NAME=MM"),
         (["--structures", "a=1", "--nsd-tolerance", "b=1"], "--nsd-tolerance has no entry for 'a'"),
     ],
 )
@@ -126,6 +125,33 @@ def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, o
     told = capsys.readouterr()
     assert said in told.err
     assert "mean [" not in told.out
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--spacing=0", "--spacing: expected MM or MM,MM,MM, each above 0, got '0'."),
+        ("--spacing=1,inf", "each above 0, got '1,inf'."),
+        ("--jobs=0", "--jobs: expected a whole number of at least 1, got 0."),
+        ("--detection-iou=3", "--detection-iou: expected an overlap above 0 and up to 1, got 3.0."),
+        ("--nsd-tolerance=-1", "--nsd-tolerance: expected MM or NAME=MM,NAME=MM, each of 0 or more, got '-1'."),
+        ("--nsd-tolerance=a=1,a=2", "each of 0 or more, got 'a=1,a=2'."),
+        ("--nsd-tolerance=a=1,2", "each of 0 or more, got 'a=1,2'."),
+        ("--nsd-tolerance=wide", "each of 0 or more, got 'wide'."),
+        ("--metrics=dice,foo", "--metrics: No metric 'foo'."),
+        ("--confidence=95", "between 0 and 1, such as 0.95, got 95.0. For 95 % pass 0.95."),
+        ("--n-resamples=5", "Expected n_resamples of 100 or more, got 5"),
+        ("--penalty=nan", "--penalty: expected a finite number, got nan."),
+        ("--penalty=inf", "--penalty: expected a finite number, got inf."),
+        ("--timeout=0", "--timeout: expected seconds above 0, got 0.0."),
+        ("--max-voxels=0", "--max-voxels: expected a whole number of at least 1, got 0."),
+    ],
+)
+def test_a_value_that_an_option_cannot_have_is_a_usage_error(folders, capsys, option, said):
+    assert run(folders, option) == 2
+    told = capsys.readouterr()
+    assert said in told.err
+    assert told.out == ""
 
 
 def test_tool_errors_and_usage(folders, capsys):
@@ -155,8 +181,6 @@ def test_structures_metrics_and_tolerances(folders, capsys):
     assert data["protocol"]["options"]["nsd_tolerance_mm"] == {"label 1": 1.0, "label 3": 2.0}
     assert run(folders, "--structures", "all", "--no-detection", "--json", out) == 0
     assert "det_f1" not in json.loads(out.read_text())["summary"]
-    assert run(folders, "--nsd-tolerance", "wide") == 1
-    assert "--nsd-tolerance MM" in capsys.readouterr().err
 
 
 def test_structures_with_names_of_the_users_choice(folders, capsys):
@@ -198,7 +222,7 @@ def test_stopped_by_hand(folders, capsys, monkeypatch):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("segauge.evaluation.dataset.score_case", stop)
-    assert run(folders, "--json", folders / "r.json") == 1
+    assert run(folders, "--json", folders / "r.json") == 130
     assert "the same command goes on from here" in capsys.readouterr().err
 
 
@@ -322,3 +346,19 @@ def test_false_positives_outside_of_the_ground_truth_are_a_warning(folders, caps
     )
     assert words in capsys.readouterr().out
     assert words in json.loads((folders / "r.json").read_text())["warnings"][0]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "2", "nan"])
+def test_a_threshold_is_a_probability(folders, capsys, value):
+    assert run(folders, f"--threshold={value}") == 2
+    assert "expected a probability above 0 and up to 1" in capsys.readouterr().err
+
+
+def test_a_threshold_is_for_no_label_maps(folders, capsys):
+    """Labels 1 and 2 became one mask, without a word."""
+    for i in range(3):
+        save(folders / "pred" / f"00{i}.nii", box() + box(shift=2))
+    assert run(folders, "--threshold", "0.5") == 2
+    said = capsys.readouterr().err
+    assert "holds labels, up to 2, and no probabilities" in said
+    assert "Leave out --threshold for label maps" in said

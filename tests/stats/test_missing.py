@@ -117,3 +117,10 @@ def test_scales_are_known_by_name_and_never_guessed():
     assert not scale_of("HD95").higher_is_better
     with pytest.raises(UnknownMetric, match="higher_is_better"):
         scale_of("coolness")
+
+
+@pytest.mark.parametrize("penalty", [math.nan, math.inf, {"a": 3.0, "b": math.nan}])
+def test_a_penalty_is_finite(penalty):
+    """NaN left the case out, which nobody had asked for."""
+    with pytest.raises(InvalidInput, match="penalty: expected finite numbers"):
+        MissingPolicy(penalty=penalty)

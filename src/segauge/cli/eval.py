@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import sys
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.evaluation_table import print_result
-from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.parsing import COUNT, PROBABILITY, SECONDS, add_interval_arguments, checked, number
 from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures
 from segauge.errors import InvalidInput
@@ -27,7 +28,7 @@ from segauge.io.layouts.pairs import Pairing, image_files
 from segauge.io.outputs import check_output
 from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
-from segauge.metrics.catalog import DEFAULT_METRICS
+from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.conventions import CONVENTIONS
 from segauge.nouns import agreeing, counted
 from segauge.report.requirements import check_report_extra
@@ -85,7 +86,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     add_interval_arguments(statistics, n_resamples=2000)
     running = parser.add_argument_group("running")
-    running.add_argument("--jobs", type=int, metavar="N", help="worker processes (default: one per core)")
+    running.add_argument("--jobs", type=COUNT, metavar="N", help="worker processes (default: one per core)")
     running.add_argument(
         "--executor",
         metavar="WHERE",
@@ -93,7 +94,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
     )
     running.add_argument(
         "--timeout",
-        type=float,
+        type=SECONDS,
         metavar="S",
         help="seconds for one case, which then counts as failed (default: no limit)",
     )
@@ -120,7 +121,7 @@ def add_measuring(group: Any) -> None:
     group.add_argument("--label", type=int, metavar="N", help="only this label")
     group.add_argument("--ignore", type=int, metavar="N", help="ground-truth label whose voxels count for nothing")
     group.add_argument(
-        "--metrics", metavar="KEYS",
+        "--metrics", type=checked(_metrics), metavar="KEYS",
         help=f'such as dice,hd95,nsd@2, or "all"; `segauge explain KEY` says what each is '
         f"(default: {', '.join(DEFAULT_METRICS)}, and lesion matching)",
     )  # fmt: skip
@@ -130,7 +131,10 @@ def add_measuring(group: Any) -> None:
         help="measure also what each metric moves when the voxel grid lies elsewhere by part of a voxel: below which "
         "difference numbers mean nothing (takes about as long as 16 measurements)",
     )
-    group.add_argument("--nsd-tolerance", default="1.0", metavar="MM", help="in mm, or NAME=MM,NAME=MM (default: 1)")
+    group.add_argument(
+        "--nsd-tolerance", type=checked(_tolerance), default="1.0", metavar="MM",
+        help="in mm, or NAME=MM,NAME=MM (default: 1)",
+    )  # fmt: skip
     group.add_argument(
         "--surface",
         default="marching-cubes",
@@ -152,7 +156,7 @@ def add_measuring(group: Any) -> None:
     group.add_argument("--no-detection", action="store_true", help="do not match lesions (connected components)")
     group.add_argument(
         "--detection-iou",
-        type=float,
+        type=number("an overlap above 0 and up to 1", lambda iou: 0 < iou <= 1),
         default=0.1,
         metavar="IOU",
         help="overlap from which a lesion counts as found (default: 0.1)",
@@ -165,7 +169,10 @@ def add_measuring(group: Any) -> None:
 
 def add_reading(group: Any) -> None:
     """Add the arguments that say how files are read and placed."""
-    group.add_argument("--spacing", metavar="MM", help="voxel edges in mm that replace the files': 1, or 0.8,0.8,2.5")
+    group.add_argument(
+        "--spacing", type=checked(_spacing), metavar="MM",
+        help="voxel edges in mm that replace the files': 1, or 0.8,0.8,2.5",
+    )  # fmt: skip
     group.add_argument("--frame", type=int, metavar="N", help="which volume of time series, from 0")
     group.add_argument(
         "--nan", default="refuse", choices=("refuse", "background"), help="what NaN voxels are (default: refused)"
@@ -174,11 +181,11 @@ def add_reading(group: Any) -> None:
         "--allow-nonuniform", action="store_true", help="fill contours also on tilted or unevenly spaced series"
     )
     group.add_argument(
-        "--max-voxels", type=int, default=Limits().max_voxels, metavar="N",
+        "--max-voxels", type=COUNT, default=Limits().max_voxels, metavar="N",
         help=f"refuse larger images (default: {Limits().max_voxels})",
     )  # fmt: skip
     group.add_argument(
-        "--threshold", type=float, metavar="P", help="take predicted probabilities of at least P as foreground"
+        "--threshold", type=PROBABILITY, metavar="P", help="take predicted probabilities of at least P as foreground"
     )
     group.add_argument(
         "--resample", choices=("nearest",), help="put predictions on the grid of the ground truth (default: refused)"
@@ -204,9 +211,9 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         kept = "" if _cache(args) is None else " Finished cases are kept: the same command goes on from here."
         print(f"segauge: stopped.{kept}", file=sys.stderr)  # noqa: T201 - the command line speaks
-        return 1
-    asked = _metrics(args.metrics)
-    by_name = [key for key in result.metric_names if key in asked] if isinstance(asked, list) else []
+        return 130
+    asked = args.metrics if isinstance(args.metrics, list) else []
+    by_name = [key for key in result.metric_names if key in asked]
     print_result(result, [*pairing.warnings, *warnings], by_name)
     if chosen.words:
         console().print(f"note: {chosen.words}", markup=False)
@@ -222,7 +229,7 @@ def evaluated(cases: list[Case], structures: Any, args: argparse.Namespace, cach
     """Measure the structures of the cases as the arguments say."""
     return evaluate(
         cases,
-        nsd_tolerance=_tolerance(args.nsd_tolerance),
+        nsd_tolerance=args.nsd_tolerance,
         detection=not args.no_detection,
         detection_iou=args.detection_iou,
         label=args.label,
@@ -232,7 +239,7 @@ def evaluated(cases: list[Case], structures: Any, args: argparse.Namespace, cach
         seed=args.seed,
         structures=structures,
         pred_structures=named_structures(comma_separated(args.pred_structures)) if args.pred_structures else None,
-        metrics=_with_curve(_metrics(args.metrics), args),
+        metrics=_with_curve(args.metrics, args),
         noise_floor=args.noise_floor,
         surface=args.surface,
         hd=args.hd,
@@ -273,8 +280,9 @@ def cases_of(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], li
         if left:
             rows = agreeing(len(left), f"row of {file} belongs", f"rows of {file} belong")
             warnings.append(f"{rows} to no case: {_some(left)}")
-    spacing = _spacing(args.spacing)
-    cases = [Case(pair.case_id, pair.pred, pair.gt, spacing, known.get(pair.case_id, {})) for pair in pairing.pairs]
+    cases = [
+        Case(pair.case_id, pair.pred, pair.gt, args.spacing, known.get(pair.case_id, {})) for pair in pairing.pairs
+    ]
     return cases, warnings
 
 
@@ -282,15 +290,13 @@ def _some(names: list[str]) -> str:
     return f"{', '.join(map(repr, names[:3]))}{' ...' * (len(names) > 3)}"
 
 
-def _spacing(text: str | None) -> float | tuple[float, ...] | None:
-    if text is None:
-        return None
+def _spacing(text: str) -> float | tuple[float, ...]:
     try:
         edges = tuple(float(part) for part in text.replace("x", ",").split(","))
     except ValueError:
         edges = ()
-    if not edges or any(not edge > 0 for edge in edges):
-        raise InvalidInput(f"Expected --spacing MM or MM,MM,MM, each above 0, got {text!r}.")
+    if not edges or not all(0 < edge < math.inf for edge in edges):
+        raise InvalidInput(f"expected MM or MM,MM,MM, each above 0, got {text!r}.")
     return edges[0] if len(edges) == 1 else edges
 
 
@@ -311,21 +317,27 @@ def images_of(folder: Path | None) -> dict[str, Path] | None:
     return {**{name.removesuffix("_0000"): path for name, path in found.items()}, **found}
 
 
-def _metrics(text: str | None) -> str | list[str] | None:
-    return text if text is None or text == "all" else [part.strip() for part in text.split(",")]
+def _metrics(text: str) -> str | list[str]:
+    if text == "all":
+        return text
+    keys = [part.strip() for part in text.split(",")]
+    resolve_metrics(keys)
+    return keys
 
 
 def _tolerance(text: str) -> float | Mapping[str, float]:
     try:
-        if "=" not in text:
-            return float(text)
         pairs = [part.rpartition("=") for part in text.split(",")]
         found = {name.strip(): float(value) for name, _, value in pairs}
-        if len(found) == len(pairs) and all(found):
+        if len(found) < len(pairs) or not all(0 <= tolerance < math.inf for tolerance in found.values()):
+            raise ValueError
+        if "=" not in text:
+            return found[""]
+        if all(found):
             return found
         raise ValueError
     except ValueError:
-        raise InvalidInput(f"Expected --nsd-tolerance MM or NAME=MM,NAME=MM, got {text!r}.") from None
+        raise InvalidInput(f"expected MM or NAME=MM,NAME=MM, each of 0 or more, got {text!r}.") from None
 
 
 def _cache(args: argparse.Namespace) -> Path | None:

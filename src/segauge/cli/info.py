@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from segauge.cli.parsing import PROBABILITY
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
 from segauge.nouns import agreeing
@@ -30,7 +31,9 @@ def add_parser(subparsers: Any) -> None:
         metavar="PATH",
         help="images or ground truth that give RTSTRUCT its grid (default: the series beside it)",
     )
-    parser.add_argument("--threshold", type=float, metavar="P", help="take probabilities of at least P as foreground")
+    parser.add_argument(
+        "--threshold", type=PROBABILITY, metavar="P", help="take probabilities of at least P as foreground"
+    )
     parser.add_argument("--allow-nonuniform", action="store_true", help="tilted or unevenly spaced DICOM series, too")
     parser.add_argument("--json", action="store_true", help="print one JSON object per file")
     parser.set_defaults(run=run)

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import math
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn, TypeVar
+
+from segauge.errors import InvalidInput
+
+T = TypeVar("T")
 
 #: What argparse says of a word that is none of the choices; the choices are quoted in some versions of Python only.
 _CHOICE = re.compile(r"^argument (?P<where>\S+): invalid choice: '(?P<given>.*?)' \((?:choose from )(?P<known>.+)\)$")
@@ -74,7 +79,7 @@ class Parser(argparse.ArgumentParser):
             return f"there is no option {name}" + (f"; did you mean {close[0]}?" if close else ".")
         if message.startswith(_REQUIRED):
             return f"needs {message.removeprefix(_REQUIRED).replace(', ', ' and ')}."
-        return f"{message}."
+        return f"{message.removeprefix('argument ').rstrip('.')}."
 
     def _is_unknown(self, word: str) -> bool:
         """Tell whether a word looks like an option and neither is one nor begins one."""
@@ -90,16 +95,56 @@ def _meant(given: str, known: Sequence[str]) -> str:
     return f"did you mean {close[0]!r}? There are {', '.join(known)}" if close else f"there are {', '.join(known)}"
 
 
+def checked(parse: Callable[[str], T], check: Callable[[T], object] | None = None) -> Callable[[str], T]:
+    """Return the type of an argument: parsed, and checked by what the library would refuse; both are usage errors."""
+
+    def parsed(text: str) -> T:
+        try:
+            value = parse(text)
+            if check is not None:
+                check(value)
+        except InvalidInput as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+        return value
+
+    # What argparse calls it where it cannot be parsed at all.
+    parsed.__name__ = parse.__name__
+    return parsed
+
+
+def number(expected: str, is_right: Callable[[float], bool]) -> Callable[[str], float]:
+    """Return the type of an argument that is a number of some range."""
+    return checked(float, _within(expected, is_right))
+
+
+def _within(expected: str, is_right: Callable[[float], bool]) -> Callable[[float], None]:
+    def check(value: float) -> None:
+        if not is_right(value):
+            raise InvalidInput(f"expected {expected}, got {value!r}")
+
+    return check
+
+
+#: Numbers that several commands take.
+COUNT = checked(int, _within("a whole number of at least 1", lambda value: value >= 1))
+FINITE = number("a finite number", math.isfinite)
+PROBABILITY = number("a probability above 0 and up to 1", lambda value: 0 < value <= 1)
+SECONDS = number("seconds above 0", lambda value: value > 0)
+
+
 def add_interval_arguments(group: Any, *, n_resamples: int, preset: bool = False) -> None:
     """Add the arguments of intervals: level, resamples, seed. With `preset` they are None unless given."""
+    from segauge.stats.resampling import require_level, require_resamples, require_seed
+
     group.add_argument(
-        "--confidence", "--level", type=float, default=None if preset else 0.95, metavar="P", dest="confidence",
-        help="level of intervals and verdicts (default: 0.95)",
+        "--confidence", "--level", dest="confidence", type=checked(float, require_level),
+        default=None if preset else 0.95, metavar="P", help="level of intervals and verdicts (default: 0.95)",
     )  # fmt: skip
     group.add_argument(
-        "--n-resamples", "--resamples", type=int, default=None if preset else n_resamples, metavar="N",
-        help=f"bootstrap resamples (default: {n_resamples})",
+        "--n-resamples", "--resamples", type=checked(int, require_resamples), default=None if preset else n_resamples,
+        metavar="N", help=f"bootstrap resamples (default: {n_resamples})",
     )  # fmt: skip
     group.add_argument(
-        "--seed", type=int, default=None if preset else 0, metavar="N", help="of the resampling (default: 0)"
-    )
+        "--seed", type=checked(int, require_seed), default=None if preset else 0, metavar="N",
+        help="of the resampling (default: 0)",
+    )  # fmt: skip

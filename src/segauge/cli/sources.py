@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
-from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.parsing import FINITE, add_interval_arguments
 from segauge.cli.wording import as_flags
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
@@ -94,7 +94,7 @@ def add_policy_arguments(group: Any) -> None:
         help="what cases count as where neither mask has the structure (default: exclude)",
     )  # fmt: skip
     group.add_argument(
-        "--penalty", type=float, metavar="VALUE", help="value of a failed case, such as the image diagonal in mm"
+        "--penalty", type=FINITE, metavar="VALUE", help="value of a failed case, such as the image diagonal in mm"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import FileTooLarge, UnreadableFile
+from segauge.errors import FileTooLarge, InvalidInput, UnreadableFile
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import PIECE, ByteStream, pieces
 from segauge.labelmap import LabelArray
@@ -98,7 +98,8 @@ def labels_from_array(array: npt.NDArray[Any], source: str, options: ReadOptions
     for start in range(0, flat.size, 1 << 18):
         converter.add(flat[start : start + (1 << 18)])
     order = "F" if array.flags.f_contiguous and not array.flags.c_contiguous else "C"
-    return Voxels(converter.labels.reshape(array.shape, order=order), converter.notes())  # type: ignore[call-overload]
+    found = converter.finished()
+    return Voxels(found.array.reshape(array.shape, order=order), found.notes)  # type: ignore[call-overload]
 
 
 def _read_integers(stream: ByteStream, count: int, dtype: np.dtype[Any], source: str) -> LabelArray:
@@ -142,7 +143,7 @@ def _read_reals(
             values = values.astype(np.float64) * slope + intercept
         converter.add(values)
     _check_complete(filled, total, source)
-    return Voxels(converter.labels, converter.notes())
+    return converter.finished()
 
 
 def _check_complete(found: int, expected: int, source: str) -> None:
@@ -163,6 +164,8 @@ class _Converter:
         self._filled = 0
         self._rounded = 0
         self._not_finite = 0
+        self._smallest, self._largest = 0.0, 0.0
+        self._are_whole = True
 
     def add(self, values: npt.NDArray[Any]) -> None:
         whole = self._whole_numbers(self._finite(values))
@@ -188,6 +191,9 @@ class _Converter:
     def _whole_numbers(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
         threshold = self._options.threshold
         if threshold is not None:
+            self._smallest = min(self._smallest, float(values.min(initial=0)))
+            self._largest = max(self._largest, float(values.max(initial=0)))
+            self._are_whole = self._are_whole and (values.dtype.kind != "f" or bool(np.all(values == np.rint(values))))
             return (values >= threshold).view(np.uint8)
         if values.dtype.kind != "f":
             return values
@@ -213,7 +219,16 @@ class _Converter:
                 break
         self.labels = self.labels.astype(width, copy=False)
 
-    def notes(self) -> tuple[str, ...]:
+    def finished(self) -> Voxels:
+        """Return the labels, and what has to be said about them; refuse a label map that was cut at a threshold."""
+        if self._are_whole and self._largest > 1 and self._smallest >= 0:
+            raise InvalidInput(
+                f"{self._source}: holds labels, up to {self._largest:g}, and no probabilities: a threshold would make "
+                "one mask of all of them. Leave out threshold= for label maps."
+            )
+        return Voxels(self.labels, self._notes())
+
+    def _notes(self) -> tuple[str, ...]:
         notes = []
         if self._rounded:
             unlike = agreeing(

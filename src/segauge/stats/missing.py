@@ -64,6 +64,11 @@ class MissingPolicy:
             raise InvalidInput(
                 'failed="penalty" needs penalty=, such as the image diagonal in mm (one, or per case id).'
             )
+        for value in self.penalty.values() if isinstance(self.penalty, Mapping) else (self.penalty,):
+            if value is not None and not math.isfinite(value):
+                raise InvalidInput(
+                    f'penalty: expected finite numbers, got {value!r}; failed="exclude" leaves cases out.'
+                )
 
     def for_scale(self, scale: Scale) -> MissingPolicy:
         """Return this policy with "auto" decided for a scale."""
