@@ -362,3 +362,13 @@ def test_a_threshold_is_for_no_label_maps(folders, capsys):
     said = capsys.readouterr().err
     assert "holds labels, up to 2, and no probabilities" in said
     assert "Leave out --threshold for label maps" in said
+
+
+def test_inputs_are_not_overwritten(folders, capsys):
+    image = folders / "gt" / "001.nii"
+    before = image.read_bytes()
+    assert run(folders, "--json", image) == 1
+    assert "001.nii: is one of the files that are read, and would be overwritten" in capsys.readouterr().err
+    assert image.read_bytes() == before
+    assert run(folders, "--json", folders / "r", "--csv", folders / "r") == 1
+    assert "two outputs are to be written here" in capsys.readouterr().err

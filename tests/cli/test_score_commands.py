@@ -345,3 +345,14 @@ def test_a_row_that_a_file_lacks_is_no_right_answer_for_diff(tmp_path, capsys):
         one for one in json.loads((tmp_path / "diff.json").read_text())["changes"] if one["structure"] == "spleen"
     )
     assert (spleen["n"], spleen["n_false_findings"], spleen["delta"]) == (11, 0, 0.0)
+
+
+def test_scores_are_not_overwritten_by_what_is_made_of_them(capsys, tmp_path, scores):
+    before = scores.read_bytes()
+    named = f"all={scores}"
+    for command in (("rank", scores), ("rank", named), ("groups", scores, "--by", "sex"), ("diff", scores, scores)):
+        code, _, said = run(capsys, *command, "--json", scores)
+        assert code == 1
+        assert "is one of the files that are read" in said
+    assert run(capsys, "import", scores, "-o", scores)[0] == 1
+    assert scores.read_bytes() == before

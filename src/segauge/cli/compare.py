@@ -9,11 +9,11 @@ from typing import Any
 from segauge.cli.eval import LAYOUT_HELP, add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, named_source, one_line
-from segauge.cli.structures import Chosen, chosen_structures
+from segauge.cli.structures import Chosen, chosen_structures, structure_file
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
-from segauge.io.outputs import check_output, write_json
+from segauge.io.outputs import check_outputs, write_json
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
 from segauge.report.files import write_figures
@@ -57,14 +57,13 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure every model, compare, print and write."""
-    for place in (args.report, args.json):
-        if place is not None:
-            check_output(place)
+    models = _models(args.pred)
+    check_outputs((args.report, args.json), (args.gt, *models.values(), structure_file(args)))
     if args.report is not None or args.figures is not None:
         check_report_extra()
     results: dict[str, EvaluationResult] = {}
     chosen: Chosen | None = None
-    for name, path in _models(args.pred).items():
+    for name, path in models.items():
         pairing = find_pairs(path, args.gt, layout=args.layout)
         cases, warnings = cases_of(pairing, args)
         for warning in (*pairing.warnings, *warnings):

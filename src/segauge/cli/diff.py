@@ -13,6 +13,7 @@ from segauge.cli.sources import (
     console,
     metadata_of,
     one_line,
+    paths_of,
     policy_of,
     print_audit,
     read_sources,
@@ -21,7 +22,7 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
-from segauge.io.outputs import write_json
+from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores, metadata_column
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
@@ -74,6 +75,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Compare, print, and say by the exit code whether anything got worse."""
     files = {"before": args.before, "after": args.after}
+    check_outputs([args.json], [args.metadata, *paths_of(files.values())])
     read = {owner: read_sources([source], args) for owner, source in files.items()}
     for owner, imported in read.items():
         print_audit(imported, f"{owner}: ")

@@ -14,7 +14,7 @@ from segauge.cli.wording import as_flags
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
-from segauge.io.outputs import write_json
+from segauge.io.outputs import check_outputs, write_json
 from segauge.nouns import counted
 
 
@@ -37,6 +37,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Examine, print and write."""
+    check_outputs([args.json], [args.pred, args.gt])
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
     with watched(len(pairing.pairs), "reading") if sys.stderr.isatty() else nullcontext() as bar:
         found = examine(pairing, bar)

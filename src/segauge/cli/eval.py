@@ -14,7 +14,7 @@ from typing import Any
 from segauge.cli.evaluation_table import print_result
 from segauge.cli.parsing import COUNT, PROBABILITY, SECONDS, add_interval_arguments, checked, number
 from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
-from segauge.cli.structures import chosen_structures, comma_separated, named_structures
+from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.evaluation.dataset import DETECTION_METRICS
@@ -25,7 +25,7 @@ from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
 from segauge.io.layouts.pairs import Pairing, image_files
-from segauge.io.outputs import check_output
+from segauge.io.outputs import check_outputs
 from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
@@ -198,11 +198,10 @@ def add_reading(group: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
+    check_outputs(_outputs(args), (args.pred, args.gt, args.images, args.metadata, structure_file(args)))
     pairing = find_pairs(args.pred, args.gt, layout=args.layout)
     cases, warnings = cases_of(pairing, args)
     images = images_of(args.images)
-    for path in _outputs(args):
-        check_output(path)
     if args.report is not None:
         check_report_extra()
     try:

@@ -9,6 +9,7 @@ from typing import Any
 from segauge.cli.sources import console
 from segauge.errors import InvalidInput
 from segauge.evaluation import read_result
+from segauge.io.outputs import check_outputs
 from segauge.report.figures import COLOURS, FILE_FORMATS
 from segauge.report.files import write_figures, write_tables
 from segauge.report.illustrations import illustrations
@@ -49,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     unknown = [ending for ending in formats if ending not in FILE_FORMATS]
     if unknown:
         raise InvalidInput(f"--formats: expected some of svg, pdf, png, got {unknown[0][1:]!r}.")
+    check_outputs([args.report], [args.result])
     summary = Summary(read_result(args.result))
     metrics = None if args.metrics is None else [part.strip() for part in args.metrics.split(",")]
     tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}

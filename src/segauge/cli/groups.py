@@ -14,13 +14,14 @@ from segauge.cli.sources import (
     matrix_of,
     metadata_of,
     one_line,
+    paths_of,
     print_audit,
     read_sources,
     require_same_rules,
 )
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
-from segauge.io.outputs import write_json
+from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables.metadata import metadata_column
 from segauge.nouns import counted
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
@@ -50,6 +51,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Estimate, print, and write."""
+    check_outputs([args.json], [args.metadata, *paths_of(args.sources)])
     imported = read_sources(args.sources, args)
     print_audit(imported)
     metadata = metadata_of(args)

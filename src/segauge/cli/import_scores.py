@@ -6,9 +6,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_source_arguments, console, one_line, read_sources
+from segauge.cli.sources import add_source_arguments, console, one_line, paths_of, read_sources
 from segauge.cli.tables import print_table
 from segauge.cli.wording import as_flags
+from segauge.io.outputs import check_outputs
 from segauge.io.tables import write_scores
 
 
@@ -37,6 +38,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, audit, print, and write."""
+    check_outputs([args.output], paths_of(args.sources))
     imported = read_sources(args.sources, args)
     out = console()
     rows = [["model", "cases", "structures", "metrics", "scores", "failed", "absent"]]

@@ -13,6 +13,7 @@ from segauge.cli.sources import (
     console,
     matrix_of,
     one_line,
+    paths_of,
     print_audit,
     read_sources,
     require_same_rules,
@@ -20,7 +21,7 @@ from segauge.cli.sources import (
 from segauge.cli.tables import print_table
 from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
-from segauge.io.outputs import write_json
+from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
 from segauge.nouns import counted
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
@@ -51,6 +52,7 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Rank, print, and write."""
+    check_outputs([args.json], [args.metadata, *paths_of(args.sources)])
     imported = read_sources(args.sources, args)
     if len(imported.tables) < 2:
         raise InvalidInput(

@@ -140,6 +140,11 @@ def named_source(source: str) -> tuple[str, Path]:
     return (name, Path(path)) if sign and not Path(source).exists() else ("", Path(source))
 
 
+def paths_of(sources: Iterable[str]) -> list[Path]:
+    """Return the files and folders that sources name, with or without a model's name."""
+    return [named_source(source)[1] for source in sources]
+
+
 def role_and_name(text: str) -> tuple[str, str]:
     """Return role and column of ROLE=NAME."""
     role, sign, name = text.partition("=")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput, SegaugeError, UnknownStructure
@@ -44,6 +45,12 @@ def chosen_structures(pairing: Pairing, cases: Sequence[Case], args: argparse.Na
     )
 
 
+def structure_file(args: argparse.Namespace) -> Path | None:
+    """Return the file that lists the structures, None where they are named otherwise."""
+    is_file = args.structures is not None and args.structures.lower().endswith((".json", ".yaml", ".yml"))
+    return Path(args.structures) if is_file else None
+
+
 def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
     if args.label is not None:
         if args.structures is not None:
@@ -52,7 +59,7 @@ def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
     declared = pairing.structures
     if args.structures is None:
         return declared
-    if args.structures in ("all", "foreground") or args.structures.lower().endswith((".json", ".yaml", ".yml")):
+    if args.structures in ("all", "foreground") or structure_file(args) is not None:
         return args.structures
     wanted = comma_separated(args.structures)
     if any("=" in part for part in wanted):

@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from segauge.errors import InvalidInput
+from segauge.io.formats import image_stem
+
+#: Files that say how a dataset is laid out; no result is called so.
+_LAYOUT_FILES = ("dataset.json", "predictions.json")
 
 
 def write_whole(path: str | os.PathLike[str], content: str | bytes | Iterable[str]) -> Path:
@@ -54,6 +58,37 @@ def check_output(path: str | os.PathLike[str]) -> None:
         raise InvalidInput(f"{target}: its folder cannot be made ({error.strerror}).") from error
     if not os.access(target.parent, os.W_OK) and not (target.exists() and os.access(target, os.W_OK)):
         raise InvalidInput(f"{target}: cannot be written, its folder is read-only.")
+
+
+def check_outputs(outputs: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
+    """Refuse, before any work, places that cannot be written, that are the same, or that hold what is to be read.
+
+    What is not given is None. In a folder that is read, every image counts as an input, used or not.
+    """
+    read = [path for path in inputs if path is not None]
+    places: dict[Path, Path] = {}
+    for path in outputs:
+        if path is None:
+            continue
+        check_output(path)
+        if path.exists() and not path.is_file():  # /dev/stdout takes any number of files, and loses none
+            continue
+        place = path.resolve()
+        if place in places:
+            raise InvalidInput(f"{path}: two outputs are to be written here; give each a file of its own.")
+        places[place] = path
+        source = next((source for source in read if _is_input(place, source.resolve())), None)
+        if source is not None or (place.name in _LAYOUT_FILES and place.exists()):
+            raise InvalidInput(
+                f"{path}: is one of the files that are read, and would be overwritten; name another one."
+            )
+
+
+def _is_input(place: Path, source: Path) -> bool:
+    if place == source:
+        return True
+    in_folder = place.is_file() and source.is_dir() and place.is_relative_to(source)
+    return in_folder and (place.suffix.lower() in ("", ".dcm") or image_stem(place.name) is not None)
 
 
 def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:
