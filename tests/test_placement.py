@@ -231,3 +231,26 @@ def test_foreground_outside_of_the_ground_truth_is_counted(resample):
     assert "4 foreground voxels of pred.nii lie outside of the ground truth's image; not counted" in placed.notes[-1]
     inside = LabelMap((array[: int(4 / edge)],), Grid.from_spacing((int(4 / edge), 4, 4), (edge, 1.0, 1.0)))
     assert place(inside, gt, resample=resample).outside == 0
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2])
+@pytest.mark.parametrize("trust_array", [False, True])
+def test_a_volume_of_one_slice_meets_a_2d_image(axis, trust_array):
+    array = np.zeros((6, 5), dtype=np.uint8)
+    array[1:3, 2:4] = 1
+    edges = np.insert([0.5, 2.0], axis, 3.0)
+    volume = LabelMap.from_array(np.expand_dims(array, axis), tuple(edges), source="volume")
+    plane = LabelMap.from_array(array, (0.5, 2.0), source="plane")
+    for pred, gt in ((volume, plane), (plane, volume)):
+        placed = place(pred, gt, trust_array=trust_array)
+        assert placed.gt.grid.spacing == placed.pred.grid.spacing == (0.5, 2.0)
+        assert np.array_equal(placed.pred.layers[0], array)
+        assert "volume has one slice, the other side is 2-D: compared in 2-D" in placed.notes[0]
+
+
+def test_a_volume_of_several_slices_meets_no_2d_image():
+    volume = LabelMap.from_array(np.ones((6, 5, 2), dtype=np.uint8), source="volume")
+    plane = LabelMap.from_array(np.ones((6, 5), dtype=np.uint8), source="plane")
+    for resample in (None, "nearest"):
+        with pytest.raises(GridMismatch, match="plane is a 2-D image, volume a volume of 6 x 5 x 2 voxels"):
+            place(plane, volume, resample=resample)

@@ -63,7 +63,8 @@ def place(
     Same grid: as they are. Axes flipped or permuted: reoriented without loss. Lattices that coincide under another
     extent: placed without interpolation. Another grid: resampled, only if `resample="nearest"`. A map without a
     place in the world (`in_space` False) pairs by shape. `trust_array=True` compares voxel by voxel whatever the
-    headers say. The ground truth's spacing always wins.
+    headers say. The ground truth's spacing always wins. Where one map is 2-D and the other a volume of one slice, both
+    are taken as 2-D.
 
     Raises:
         GridMismatch: if they do not meet, with the offset in mm and the angle.
@@ -71,6 +72,13 @@ def place(
     """
     if resample not in (None, "nearest"):
         raise InvalidInput(f"resample: expected 'nearest' or None, got {resample!r}.")
+    if pred.grid.ndim != gt.grid.ndim:
+        flat_pred, flat_gt = _in_one_plane(pred, gt)
+        options = {"trust_array": trust_array, "any_frame_of_reference": any_frame_of_reference}
+        flat = place(flat_pred, flat_gt, resample=resample, **options)
+        volume = pred if pred.grid.ndim > gt.grid.ndim else gt
+        note = f"{volume.source} has one slice, the other side is 2-D: compared in 2-D"
+        return replace(flat, notes=(note, *flat.notes))
     if trust_array:
         return _trusted(pred, gt)
     if not (pred.in_space and gt.in_space):
@@ -94,6 +102,31 @@ def place(
         f"{pred.source} does not lie on the grid of {gt.source}: {relation.words}. Fix the affine, or pass "
         f"resample='nearest' if both show the same space{trust}."
     )
+
+
+def _in_one_plane(pred: LabelMap, gt: LabelMap) -> tuple[LabelMap, LabelMap]:
+    """Return a 2-D map and a volume of one slice both as 2-D maps; refuse a volume of more."""
+    volume, plane = (pred, gt) if pred.grid.ndim > gt.grid.ndim else (gt, pred)
+    single = [axis for axis in (2, 1, 0) if volume.grid.shape[axis] == 1]
+    if not single:
+        raise GridMismatch(
+            f"{plane.source} is a 2-D image, {volume.source} a volume of {_size(volume.grid.shape)} voxels: they "
+            "cannot be compared. Give both as 2-D images, or both as volumes."
+        )
+    shapes = {axis: volume.grid.shape[:axis] + volume.grid.shape[axis + 1 :] for axis in single}
+    flat = _without_axis(volume, next((axis for axis in single if shapes[axis] == plane.grid.shape), single[0]))
+    return (flat, gt) if volume is pred else (pred, flat)
+
+
+def _without_axis(volume: LabelMap, axis: int) -> LabelMap:
+    """Return a volume of one slice as a 2-D map; it has a place in space where it is an axial one."""
+    kept = [k for k in range(3) if k != axis]
+    layers = tuple(layer.squeeze(axis) for layer in volume.layers)
+    if not np.allclose(volume.grid.affine[2, kept], 0.0):
+        edges = [volume.grid.spacing[k] for k in kept]
+        return replace(volume, layers=layers, grid=Grid.from_spacing(layers[0].shape, edges), in_space=False)
+    affine = volume.grid.affine[np.ix_([0, 1, 3], [*kept, 3])]
+    return replace(volume, layers=layers, grid=Grid(layers[0].shape, affine))
 
 
 def _on(grid: Grid, labels: LabelMap) -> LabelMap:
@@ -149,8 +182,6 @@ class _Lattice:
 
 def _coincidence(grid: Grid, other: Grid) -> _Lattice | None:
     """Return how `grid` sits on the lattice of `other`, None if voxel centres do not meet."""
-    if grid.ndim != other.ndim:
-        return None
     step = np.linalg.inv(other.affine) @ grid.affine
     whole = np.rint(step[:-1, :-1])
     if not (np.all(np.abs(whole).sum(axis=0) == 1) and np.all(np.abs(whole).sum(axis=1) == 1)):
@@ -214,10 +245,6 @@ def _embedded(layer: LabelArray, offset: tuple[int, ...], shape: tuple[int, ...]
 
 
 def _resampled(pred: LabelMap, gt: LabelMap) -> Placement:
-    if pred.grid.ndim != gt.grid.ndim:
-        raise GridMismatch(
-            f"{pred.source} is {pred.grid.ndim}-D, {gt.source} {gt.grid.ndim}-D; they cannot be compared."
-        )
     if not _boxes_meet(np.linalg.inv(pred.grid.affine) @ gt.grid.affine, gt.grid.shape, pred.grid.shape):
         words = pred.grid.relation_to(gt.grid).words
         raise GridMismatch(f"{pred.source} and {gt.source} share no voxel in space: {words}. Fix the affine.")

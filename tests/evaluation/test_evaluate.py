@@ -604,3 +604,21 @@ def test_a_mistyped_argument_is_told_before_anything_is_measured(wrong, words):
 def test_a_spacing_that_no_image_can_have_is_no_failure_of_the_model(spacing):
     with pytest.raises(InvalidInput, match="Case 'a': spacing: expected positive voxel edges in mm"):
         Case("a", np.ones((3, 3, 3), dtype=int), np.ones((3, 3, 3), dtype=int), spacing=spacing)
+
+
+def test_volumes_of_one_slice_are_measured_in_3d_with_a_warning():
+    flat = np.zeros((20, 20), dtype=np.uint8)
+    flat[5:15, 5:15] = 1
+    moved = np.roll(flat, 1, axis=0)
+    metrics = ["dice", "assd"]
+    in_plane = evaluate([Case("a", moved, flat)], metrics=metrics)
+    assert not in_plane.warnings
+    slab = evaluate([Case("a", moved[..., None], flat[..., None])], metrics=metrics)
+    assert "1 ground truth is a volume of one slice, such as that of 'a': measured in 3-D" in slab.warnings[0]
+    assert slab.rows[0]["assd"] < in_plane.rows[0]["assd"] / 2
+    # What the warning advises.
+    for pred, gt in ((moved, flat[..., None]), (moved[..., None], flat)):
+        advised = evaluate([Case("a", pred, gt)], metrics=metrics)
+        assert advised.rows[0] == in_plane.rows[0]
+        assert not advised.warnings
+    assert not evaluate([Case("a", moved[..., None], flat[..., None])], metrics=["dice"]).warnings

@@ -11,6 +11,7 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.evaluation.scoring import Record, ScoringOptions
 from segauge.measurement import measure
+from segauge.metrics.catalog import resolve_metrics
 from segauge.nouns import agreeing, counted
 from segauge.scores import ScoreTable, Status, reason_of_lacking
 
@@ -27,6 +28,8 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
     """
     structures, warnings = _structures(records, options)
     warnings += _dataset_warnings(records)
+    if any(info.needs in ("surface", "band") for info in resolve_metrics(options.metrics)):
+        warnings += _warnings_of_one_slice([case for case, record in records.items() if record.get("one_slice")])
     shape = (len(records), len(structures), len(options.metrics))
     values = np.full(shape, np.nan)
     status = np.empty(shape[:2], dtype=object)
@@ -124,6 +127,18 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
             "which is which: structures={'NAME': 1} and pred_structures={'NAME': 2}."
         )
     return warnings
+
+
+def _warnings_of_one_slice(cases: Sequence[str]) -> list[str]:
+    """Say whose flat faces count as surface, which nobody means who has images of one slice."""
+    if not cases:
+        return []
+    volumes = agreeing(len(cases), "ground truth is a volume", "ground truths are volumes")
+    return [
+        f"{volumes} of one slice, such as that of {cases[0]!r}: measured in 3-D, where the two flat faces count as "
+        "surface, so that distances come out smaller and nsd larger than in the plane. To measure in 2-D, give the "
+        "ground truth or the prediction as a 2-D image, without the axis of one slice."
+    ]
 
 
 def _warnings_of_outside(voxels: Mapping[str, int]) -> list[str]:

@@ -331,6 +331,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "notes": remarks.notes,
         "spacing_assumed": remarks.spacing_assumed,
         "outside": remarks.outside,
+        "one_slice": gt.grid.ndim == 3 and 1 in gt.grid.shape,
         "together": remarks.together,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
