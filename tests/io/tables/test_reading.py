@@ -420,3 +420,41 @@ def test_every_format_has_a_name_and_a_reader():
     for key, found in FORMATS.items():
         assert found.key == key
         assert found.name
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"dice": "0.9"}, "dice of 'foreground' in case 'b' is '0.9'; expected a number"),
+        ({"dice": True}, "is True; expected a number"),
+        ({"dice": math.nan}, "is nan, although the structure is in both masks"),
+        ({"hd95": math.inf}, "hd95 of 'foreground' in case 'b' is inf, although"),
+        ({"dice": None}, "is not there, although the structure is in both masks"),
+    ],
+)
+def test_scores_that_are_no_numbers_are_refused(tmp_path, change, words):
+    """They were dropped, and the mean was over the rest."""
+    mask = np.ones((4, 4, 4), dtype=np.uint8)
+    result = evaluate([Case(name, mask, mask) for name in "abc"], metrics=["dice", "hd95"])
+    path = result.to_json(tmp_path / "r.json")
+    data = json.loads(path.read_text())
+    data["per_case"][1].update(change)
+    path.write_text(json.dumps(data))
+    with pytest.raises(InvalidInput, match=words):
+        read_scores(path)
+    file = write_scores({"m": result.table}, tmp_path / "s.json")
+    data = json.loads(file.read_text())
+    data["models"]["m"][1]["scores"].update(change)
+    file.write_text(json.dumps(data))
+    with pytest.raises(InvalidInput, match=words):
+        read_scores(file)
+
+
+def test_a_score_that_a_row_lacks_is_as_one_that_is_null(tmp_path):
+    rows = [{"case": "a", "status": "present", "dice": 0.5, "site": "A"}, {"case": "b", "status": "present"}]
+    file = write(tmp_path / "r.json", json.dumps({"per_case": rows}))
+    with pytest.raises(InvalidInput, match="dice of 'structure' in case 'b' is not there"):
+        read_scores(file)
+    rows[1]["status"] = "missed"
+    table = read_scores(write(tmp_path / "r.json", json.dumps({"per_case": rows}))).tables["r"]
+    assert table.metrics == ("dice",)  # a column of text is none

@@ -5,16 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, TypeGuard
 
 from segauge.errors import InvalidInput
 from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.json_files import load_json
 from segauge.io.tables.rules import rules_of
+from segauge.metrics.catalog import described
 from segauge.scores import Status
 
 #: Written into every score file; a reader refuses any other.
 SCHEMA = "segauge-scores/1"
+#: Metrics that have a number wherever both masks have the structure.
+_ALWAYS = ("dice", "iou")
 _NOT_METRICS = ("case_id", "case", "structure", "status", "reason")
 
 
@@ -60,30 +63,62 @@ def _segbench(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
 
 
 def _rows(rows: list[Mapping[str, Any]], model: str, structure: str, where: str) -> Iterator[Cell]:
-    """Yield the numbers of flat rows; metadata ("meta.age") and text are no scores.
+    """Yield the numbers of flat rows; metadata ("meta.age") and columns of text are no scores.
 
     Rows of today carry their structure and status. segauge 0.2 wrote infinity (or null)
     for the distances of an empty mask, beside a Dice of 0.
     """
+    metrics = _metrics_of(rows)
     for row in rows:
-        case = str(row.get("case_id", row.get("case", "")))
-        scores = {key: value for key, value in row.items() if key not in _NOT_METRICS and not key.startswith("meta.")}
-        numbers = {key: _value(value) for key, value in scores.items() if value is None or _is_number(value)}
-        failed = numbers.get("dice") == 0.0 and any(not math.isfinite(value) for value in numbers.values())
-        status = Status.MISSED if failed else Status.PRESENT
-        if "status" in row:
-            status = Status(row["status"])
-        named, reason = str(row.get("structure", structure)), str(row.get("reason") or "")
+        place = _Place(where, str(row.get("case_id", row.get("case", ""))), str(row.get("structure", structure)))
+        status, reason = Status(row["status"]) if "status" in row else None, str(row.get("reason") or "")
+        numbers = {key: place.number(key, row.get(key), status, reason) for key in metrics}
+        if status is None:
+            failed = numbers.get("dice") == 0.0 and any(not math.isfinite(value) for value in numbers.values())
+            status = Status.MISSED if failed else Status.PRESENT
         for key, value in numbers.items():
-            yield Cell(model, case, named, key, value if math.isfinite(value) else math.nan, status, where, reason)
+            number = value if math.isfinite(value) else math.nan
+            yield Cell(model, place.case, place.structure, key, number, status, where, reason)
 
 
-def _is_number(value: object) -> bool:
+def _metrics_of(rows: list[Mapping[str, Any]]) -> list[str]:
+    """Return the columns that hold scores: those of a known metric, and others with a number or nothing in some row."""
+    columns = dict.fromkeys(key for row in rows for key in row)
+    return [
+        key
+        for key in columns
+        if key not in _NOT_METRICS
+        and not key.startswith("meta.")
+        and (described(key) is not None or any(row.get(key, "") is None or _is_number(row.get(key)) for row in rows))
+    ]
+
+
+class _Place(NamedTuple):
+    """Where a score stands in a file."""
+
+    where: str
+    case: str
+    structure: str
+
+    def number(self, metric: str, value: object, status: Status | None, reason: str) -> float:
+        """Return a score, NaN where there is none; refuse what is no number, and a gap that nothing explains."""
+        if value is not None and not _is_number(value):
+            raise self._error(metric, f"is {value!r}; expected a number, or null with the status that says why")
+        is_explained = status is not Status.PRESENT or reason
+        if value is None:
+            if metric in _ALWAYS and not is_explained:
+                raise self._error(metric, "is not there, although the structure is in both masks (status present)")
+            return math.nan
+        if not math.isfinite(value) and not is_explained:
+            raise self._error(metric, f"is {value}, although the structure is in both masks (status present)")
+        return float(value)
+
+    def _error(self, metric: str, words: str) -> InvalidInput:
+        return InvalidInput(f"{self.where}: {metric} of {self.structure!r} in case {self.case!r} {words}.")
+
+
+def _is_number(value: object) -> TypeGuard[float]:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
-
-
-def _value(value: Any) -> float:
-    return math.nan if value is None else float(value)
 
 
 def _score_file(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
@@ -92,5 +127,7 @@ def _score_file(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
     for model, rows in data["models"].items():
         for row in rows:
             status, reason = Status(row["status"]), str(row.get("reason") or "")
+            place = _Place(where, row["case"], row["structure"])
             for metric, value in row["scores"].items():
-                yield Cell(model, row["case"], row["structure"], metric, _value(value), status, where, reason)
+                number = place.number(metric, value, status, reason)
+                yield Cell(model, place.case, place.structure, metric, number, status, where, reason)
