@@ -3,7 +3,9 @@
 import contextlib
 import json
 import re
+import shutil
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,6 +14,7 @@ from segauge import Case, evaluate, verify
 from segauge.cli import main
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.evaluation import read_result
+from tests.badinputs.files import nifti_bytes
 from tests.evaluation.test_resume import make_cases
 
 
@@ -50,6 +53,9 @@ def test_what_was_written_is_confirmed(made):
         (lambda data: data["subgroups"]["sex"]["F"]["nsd"].update(n=9), "subgroups / sex / F / nsd / n"),
         (lambda data: data["per_case"][2].update(dice=1.2), "c002 / foreground / dice"),
         (lambda data: data["per_case"].pop(), "n_cases"),
+        (lambda data: data["config"].update(n_resamples=10_000), "config / n_resamples"),
+        (lambda data: data["config"].pop("seed"), "config / seed"),
+        (lambda data: data.pop("config"), "config"),
         (lambda data: data["per_case"][0].update({"meta.sex": "M"}), "subgroups / sex / F / dice / n"),
     ],
 )  # fmt: skip
@@ -195,3 +201,47 @@ def test_the_command(made, capsys):
     assert main(["verify", str(path), *folders]) == 5
     assert "c001 / foreground / iou: the file says 0.5, but" in capsys.readouterr().out
     assert main(["verify", str(path), "--pred", "x"]) == 1
+
+
+@pytest.fixture
+def noted(tmp_path):
+    """A result whose cases have notes with names of files, and a warning."""
+    cases = []
+    for i, case in enumerate(make_cases(tmp_path / "first", 2)):
+        flipped = nifti_bytes(np.zeros((4, 4, 4 + i), dtype=np.uint8) + 3, np.diag([-1.0, 1.0, 1.0, 1.0]))
+        straight = nifti_bytes(np.zeros((4, 4, 4), dtype=np.uint8) + 1 + i, np.diag([-1.0, 1.0, 1.0, 1.0]))
+        case.pred.write_bytes(flipped)
+        case.gt.write_bytes(straight)
+        cases.append(case)
+    result = evaluate(cases, n_resamples=200, metrics=["dice"])
+    return tmp_path, cases, result.to_json(tmp_path / "result.json")
+
+
+def test_notes_and_warnings_are_compared_with_the_images(noted):
+    folder, cases, path = noted
+    data = json.loads(path.read_text())
+    assert data["notes"]["c001"]
+    assert data["warnings"]
+    assert verify(path, cases).is_confirmed
+    elsewhere = folder / "some where" / "else"
+    shutil.copytree(folder / "first", elsewhere)
+    moved = [
+        Case(case.case_id, *(elsewhere / side.relative_to(folder / "first") for side in (case.pred, case.gt)))
+        for case in cases
+    ]
+    assert verify(path, moved).is_confirmed
+    assert "notes" not in verify(path, cases).unchecked
+    for change, where in (
+        (lambda data: data.update(warnings=[]), "warnings"),
+        (lambda data: data.pop("notes"), "notes / c001"),
+        (lambda data: data["notes"]["c001"].append("all is well"), "notes / c001"),
+    ):
+        path.write_text(json.dumps(data))
+        edit(path, change)
+        assert where in [one.where for one in verify(path, cases).discrepancies]
+        assert "notes" in verify(path).unchecked
+    path.write_text(json.dumps(data))
+    edit(path, lambda data: (data["protocol"]["versions"].update(segauge="0.2.0"), data.pop("notes")))
+    other = verify(path, cases)
+    assert other.is_confirmed
+    assert "notes" in other.unchecked

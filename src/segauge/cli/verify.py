@@ -51,4 +51,6 @@ def run(args: argparse.Namespace) -> int:
     basis = "measured again from the images" if found.remeasured else "computed again from its rows (not the images)"
     verdict = "confirmed" if found.is_confirmed else f"{len(found.discrepancies)} differ"
     out.print(f"{one_line(found.source)}: {found.n_compared} values {basis}: {verdict}", markup=False)
+    needs = "" if found.remeasured else " (--pred and --gt check more)"
+    out.print(f"not checked: {', '.join(found.unchecked)}{needs}", markup=False)
     return 0 if found.is_confirmed else 5

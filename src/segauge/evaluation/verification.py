@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +35,12 @@ _MOST_RESAMPLES = 1_000_000
 #: What a file may say of how it was measured; some of it stands there only where it was asked for.
 _OPTIONS = {*ScoringOptions(StructureSpec("all"), ()).to_dict(), "pred_structures", "allow_absent", "convention"}
 
-#: Parts of a result file that follow from its rows.
-_DERIVED = ("n_cases", "summary", "structures", "subgroups")
+#: Parts of a result file that follow from its rows and its protocol.
+_DERIVED = ("n_cases", "config", "summary", "structures", "subgroups")
+
+#: What is not compared, without the images and with them.
+_ONLY_FROM_IMAGES = ("scores and statuses against the images", "hashes of the files", "notes", "warnings")
+_NEVER = ("reasons", "metadata")
 
 Row = dict[str, Any]
 
@@ -53,12 +59,13 @@ class Discrepancy:
 
 @dataclass(frozen=True)
 class Verification(NotebookTable):
-    """What was compared, and every number that differs."""
+    """What was compared, every number that differs, and what of the file was not compared with anything."""
 
     source: str
     n_compared: int
     discrepancies: tuple[Discrepancy, ...]
     remeasured: bool
+    unchecked: tuple[str, ...] = ()
 
     @property
     def is_confirmed(self) -> bool:
@@ -80,9 +87,10 @@ def verify(
 ) -> Verification:
     """Compute a result file of `EvaluationResult.to_json` again and say which of its numbers differ.
 
-    From its rows alone: every score within its metric's bounds, every mean, interval and count. With `cases`, every
-    score is measured again from the images, with the options that the file names, and their hashes are compared; only
-    this finds numbers that were changed in the rows and in the summaries alike.
+    From its rows alone: every score within its metric's bounds, every mean, interval and count, and the settings of
+    the intervals. With `cases`, every score is measured again from the images, with the options that the file names,
+    and their hashes, notes and warnings are compared; only this finds numbers that were changed in the rows and in the
+    summaries alike.
 
     Raises:
         InvalidInput: if the file is no such result, or names a case and structure twice.
@@ -102,7 +110,18 @@ def verify(
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise InvalidInput(f"{name}: is not built as a result of segauge is: {error!r}.") from error
     wrong = tuple(one for one in compared if not _same(one.stated, one.found))
-    return Verification(name, len(compared), wrong, cases is not None)
+    return Verification(name, len(compared), wrong, cases is not None, _unchecked(data, cases is not None))
+
+
+def _unchecked(data: Mapping[str, Any], remeasured: bool) -> tuple[str, ...]:
+    if not remeasured:
+        return (*_ONLY_FROM_IMAGES, *_NEVER)
+    return _NEVER if _is_of_this_version(data) else ("notes", "warnings", *_NEVER)
+
+
+def _is_of_this_version(data: Mapping[str, Any]) -> bool:
+    """Say whether notes and warnings would be written in the same words today."""
+    return bool(data["protocol"].get("versions", {}).get("segauge") == version("segauge"))
 
 
 def read_result(path: str | os.PathLike[str]) -> EvaluationResult:
@@ -184,7 +203,7 @@ def _derived(data: Mapping[str, Any], stated: EvaluationResult) -> Iterator[Disc
     """Yield what follows from the rows, as it stands in the file and as it comes out."""
     again = stated.to_dict()
     for part in _DERIVED:
-        yield from _leaves(part, data[part], again[part])
+        yield from _leaves(part, data.get(part), again[part])
     if "noise_floors" in data:  # files have them where they were measured
         yield from _leaves("noise_floors", data["noise_floors"], again.get("noise_floors"))
 
@@ -225,6 +244,28 @@ def _against_images(
         for side in ("pred", "gt"):
             found = hashes.get(case, {}).get(side, {}).get("sha256")
             yield Discrepancy(f"{case} / {side} / sha256", files[case][side]["sha256"], found)
+    if _is_of_this_version(data):
+        yield from _remarks(data, again)
+
+
+def _remarks(data: Mapping[str, Any], again: EvaluationResult) -> Iterator[Discrepancy]:
+    """Yield notes and warnings, as they stand in the file and as they come out now."""
+    for case in again.table.cases:
+        names = [again.protocol["files"][case][side]["name"] for side in ("pred", "gt")]
+        stated, found = (
+            [_without_folders(note, names) for note in notes.get(case, ())]
+            for notes in (data.get("notes", {}), again.notes)
+        )
+        yield from _leaves(f"notes / {case}", stated, found)
+    yield from _leaves("warnings", data.get("warnings", []), list(again.warnings))
+
+
+def _without_folders(note: str, names: Iterable[str]) -> str:
+    """Return a note with the bare names of its files: they may lie elsewhere now."""
+    for name in filter(None, names):
+        folders = rf"(?:(?:[A-Za-z]:)?[\\/][^:]*?[\\/]|\S*[\\/])(?={re.escape(name)})"
+        note = re.sub(folders, "", note)
+    return note
 
 
 def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
