@@ -372,3 +372,15 @@ def test_inputs_are_not_overwritten(folders, capsys):
     assert image.read_bytes() == before
     assert run(folders, "--json", folders / "r", "--csv", folders / "r") == 1
     assert "two outputs are to be written here" in capsys.readouterr().err
+
+
+def test_messages_name_no_option_that_the_command_lacks(tmp_path, capsys):
+    for side in ("pred", "gt"):
+        (tmp_path / side).mkdir()
+        np.savez(tmp_path / side / "a.npz", one=box(), two=box())
+    assert run(tmp_path) == 3
+    said = capsys.readouterr().out
+    assert "holds the arrays ['one', 'two']. Keep only the one that has the labels." in said
+    words = "x.dcm: need a grid. Put the images beside the file, or pass reference= its folder, or the ground truth."
+    assert as_flags(words) == "x.dcm: need a grid. Put the images beside the file."
+    assert "or pass --reference its folder" in as_flags(words, has_reference=True)

@@ -63,3 +63,9 @@ def test_exit_codes(tmp_path, capsys):
     assert "bytes of voxels expected" in capsys.readouterr().err
     assert main(["info", str(tmp_path / "bad.nii"), str(tmp_path / "good.nii")]) == 3
     assert "good.nii: NIfTI" in capsys.readouterr().out
+
+
+def test_a_probability_map_is_told_by_the_option_that_the_command_has(tmp_path, capsys):
+    np.save(tmp_path / "soft.npy", np.full((4, 4, 4), 0.3, dtype=np.float32))
+    assert main(["info", str(tmp_path / "soft.npy")]) == 1
+    assert "pass --threshold 0.5" in capsys.readouterr().err

@@ -43,9 +43,11 @@ def run(args: argparse.Namespace) -> int:
         found = examine(pairing, bar)
     out = console()
     out.print(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}", markup=False)
-    for finding in found.findings:
-        if finding.level is not Level.NOTE or args.notes:
-            out.print(as_flags(one_line(str(finding))), markup=False)
+    told = [one_line(str(finding)) for finding in found.findings if finding.level is not Level.NOTE or args.notes]
+    for line in told:
+        out.print(as_flags(line), markup=False)
+    if any("--" in as_flags(line) and "--" not in line for line in told):
+        out.print("options that are named here are those of `segauge eval`", markup=False)
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
     words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)
     if counts[Level.NOTE] and not args.notes:

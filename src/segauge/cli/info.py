@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 from segauge.cli.parsing import PROBABILITY
+from segauge.cli.wording import as_flags
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
 from segauge.nouns import agreeing
@@ -48,13 +49,12 @@ def run(args: argparse.Namespace) -> int:
                 path, reference=args.reference, threshold=args.threshold, allow_nonuniform=args.allow_nonuniform
             )
         except SegaugeError as error:
-            if len(args.files) == 1:
-                raise
             failed += 1
-            print(f"segauge: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
+            words = as_flags(str(error), has_reference=True)
+            print(f"segauge: {words}", file=sys.stderr)  # noqa: T201 - the command line speaks
             continue
         print(json.dumps(facts, allow_nan=False) if args.json else "\n".join(_lines(facts)))  # noqa: T201 - it speaks
-    return 3 if failed else 0
+    return 0 if not failed else 1 if len(args.files) == 1 else 3
 
 
 def _lines(facts: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ import re
 _FLAGS = (
     "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "columns", "duplicates", "empty", "failed",
     "format", "frame", "jobs", "key", "label", "max_voxels", "metric", "metrics", "n_resamples", "nan", "noise_floor",
-    "nsd_tolerance", "out_of_range", "penalty", "pred_structures", "reference", "resample", "segment_number", "spacing",
+    "nsd_tolerance", "out_of_range", "penalty", "pred_structures", "resample", "segment_number", "spacing",
     "threshold", "timeout", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
@@ -20,8 +20,18 @@ _ALL = ('structures="all"', "--structures all")
 _STRUCTURES = re.compile(r"\b(pred_)?structures=\{'([^']+)': (\d+)(, \.\.\.)?\}")
 
 
-def as_flags(message: str) -> str:
-    """Return a message of the library as the command line says it: "threshold=0.5" becomes "--threshold 0.5"."""
+#: Ways out that no command has, and the one that `segauge info` has.
+_PYTHON_ONLY = re.compile(r", or pass array_key=[^.]*")
+_REFERENCE = re.compile(r", or pass reference=[^.]*")
+
+
+def as_flags(message: str, *, has_reference: bool = False) -> str:
+    """Return a message of the library as the command line says it: "threshold=0.5" becomes "--threshold 0.5".
+
+    Advice that needs an option which the command does not have is left out.
+    """
+    message = _PYTHON_ONLY.sub("", message)
+    message = message.replace("reference=", "--reference") if has_reference else _REFERENCE.sub("", message)
 
     def flag(match: re.Match[str]) -> str:
         name, value = f"--{match[1].replace('_', '-')}", (match[2] or "").strip("'\"")

@@ -81,7 +81,8 @@ def _chosen_key(members: Mapping[str, str], source: str, options: ReadOptions) -
     usual = [name for name in _LABEL_KEYS if name in names]
     if not usual:
         raise UnreadableFile(
-            f"{source}: holds the arrays {sorted(names)}. Pass array_key= to say which one has the labels."
+            f"{source}: holds the arrays {sorted(names)}. Keep only the one that has the labels, or pass array_key= to "
+            "say which one it is."
         )
     return usual[0]
 

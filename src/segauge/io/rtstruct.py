@@ -35,7 +35,8 @@ def read_rtstruct(path: Path, dataset: Any, options: ReadOptions) -> Reading:
     if options.reference is None:
         raise InvalidInput(
             f"{path}: contours need a grid to be filled on. "
-            "Pass reference= the folder of the images they were drawn on, or the ground truth."
+            "Put the series of images that they were drawn on beside the file, or pass reference= its folder, or the "
+            "ground truth."
         )
     check_frame_of_reference(structures, options)
     return fill_regions(structures, structures.rois, options.reference, options)
@@ -201,7 +202,7 @@ def _slice_axis(indexed: Sequence[Points], who: str, notes: list[str]) -> int | 
     best = max((2, 1, 0), key=lambda axis: counts[axis])
     if counts[best] == 0:
         notes.append(f"{who}: its contours lie oblique to the grid and cannot be filled on it; its mask is empty. "
-                     "Give the images they were drawn on as reference=")  # fmt: skip
+                     "Put the images they were drawn on beside the file, or pass reference= their folder")  # fmt: skip
         return None
     if best != 2:
         notes.append(f"{who}: its contours lie across axis {best} of the grid; they were filled in those planes")

@@ -160,8 +160,8 @@ def _read_folder(folder: Path, options: ReadOptions) -> Reading:
         raise UnreadableFile(f"{folder}: the folder holds no files.")
     if holds_series(folder):
         raise UnreadableFile(
-            f"{folder}: is a folder of DICOM files. Give the SEG or RTSTRUCT file itself; "
-            "a series of images serves as reference= for it."
+            f"{folder}: is a folder of DICOM files. Give the SEG or RTSTRUCT file itself; the images that it was drawn "
+            "on may lie beside it."
         )
     return read_mask_folder(folder, options)
 
