@@ -46,7 +46,7 @@ class IrregularSeries(UnreadableFile):
 
 
 class UnusableOption(InvalidInput):
-    """An option fails for every case alike, so that nothing could be measured."""
+    """What was asked for cannot be had from these files: it fails for every case alike, and nothing is measured."""
 
 
 class CacheUnusable(SegaugeError):

@@ -384,3 +384,17 @@ def test_messages_name_no_option_that_the_command_lacks(tmp_path, capsys):
     words = "x.dcm: need a grid. Put the images beside the file, or pass reference= its folder, or the ground truth."
     assert as_flags(words) == "x.dcm: need a grid. Put the images beside the file."
     assert "or pass --reference its folder" in as_flags(words, has_reference=True)
+
+
+def test_one_case_against_a_folder_of_cases_is_refused(folders, capsys):
+    for pred, gt in (("pred/000.nii", "gt"), ("pred", "gt/000.nii")):
+        assert main(["eval", "--pred", str(folders / pred), "--gt", str(folders / gt)]) == 2
+        said = capsys.readouterr().err
+        assert "000.nii is one file, " in said
+        assert "Give two files, or two folders; --layout masks takes the folder for the masks of one case." in said
+
+
+def test_an_empty_path_is_not_the_folder_one_is_in(folders, capsys):
+    for side in ("--pred", "--gt"):
+        assert run(folders, side, "") == 2
+        assert f"{side}: expected a file or folder, got an empty text." in capsys.readouterr().err

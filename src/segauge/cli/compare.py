@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.eval import LAYOUT_HELP, add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
+from segauge.cli.parsing import PATH
 from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, named_source, one_line
 from segauge.cli.structures import Chosen, chosen_structures, structure_file
@@ -33,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
             "segauge compare --gt labels --pred A=predictions_a --pred B=predictions_b --report comparison.html",
         ),
     )
-    parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
+    parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
     parser.add_argument(
         "--pred",
         required=True,

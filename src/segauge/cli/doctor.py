@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.eval import LAYOUT_HELP
+from segauge.cli.parsing import PATH
 from segauge.cli.sources import console, one_line
 from segauge.cli.wording import as_flags
 from segauge.doctor import Level, examine
@@ -27,8 +28,8 @@ def add_parser(subparsers: Any) -> None:
         "unreadable or have the wrong labels, 4 grids or orientations do not agree.",
         examples=("segauge doctor --pred predictions --gt labels --notes",),
     )
-    parser.add_argument("--pred", required=True, type=Path, metavar="PATH", help="predictions: a folder, or one file")
-    parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
+    parser.add_argument("--pred", required=True, type=PATH, metavar="PATH", help="predictions: a folder, or one file")
+    parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
     parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
     parser.add_argument("--notes", action="store_true", help="print what is only worth knowing, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.evaluation_table import print_result
-from segauge.cli.parsing import COUNT, PROBABILITY, SECONDS, add_interval_arguments, checked, number
+from segauge.cli.parsing import COUNT, PATH, PROBABILITY, SECONDS, add_interval_arguments, checked, number
 from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
 from segauge.errors import InvalidInput
@@ -53,8 +53,8 @@ def add_parser(subparsers: Any) -> None:
             "segauge eval --pred predictions --gt labels --structures all --metrics dice,hd95,nsd@2 --csv scores.csv",
         ),
     )
-    parser.add_argument("--pred", required=True, type=Path, metavar="PATH", help="predictions: a folder, or one file")
-    parser.add_argument("--gt", required=True, type=Path, metavar="PATH", help="ground truth: a folder, or one file")
+    parser.add_argument("--pred", required=True, type=PATH, metavar="PATH", help="predictions: a folder, or one file")
+    parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
     parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
     parser.add_argument(
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, scanner ..."

@@ -8,6 +8,7 @@ import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
 from segauge.errors import InvalidInput
@@ -117,6 +118,12 @@ def number(expected: str, is_right: Callable[[float], bool]) -> Callable[[str], 
     return checked(float, _within(expected, is_right))
 
 
+def _path(text: str) -> Path:
+    if not text.strip():
+        raise InvalidInput("expected a file or folder, got an empty text")
+    return Path(text)
+
+
 def _within(expected: str, is_right: Callable[[float], bool]) -> Callable[[float], None]:
     def check(value: float) -> None:
         if not is_right(value):
@@ -125,6 +132,8 @@ def _within(expected: str, is_right: Callable[[float], bool]) -> Callable[[float
     return check
 
 
+#: A file or folder that is read; an empty text would be the folder that one is in.
+PATH = checked(_path)
 #: Numbers that several commands take.
 COUNT = checked(int, _within("a whole number of at least 1", lambda value: value >= 1))
 FINITE = number("a finite number", math.isfinite)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.eval import LAYOUT_HELP
-from segauge.cli.parsing import COUNT
+from segauge.cli.parsing import COUNT, PATH
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, verify
@@ -27,8 +27,8 @@ def add_parser(subparsers: Any) -> None:
         examples=("segauge verify result.json", "segauge verify result.json --pred predictions --gt labels"),
     )
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
-    parser.add_argument("--pred", type=Path, metavar="PATH", help="predictions, to measure every score again")
-    parser.add_argument("--gt", type=Path, metavar="PATH", help="ground truth, to measure every score again")
+    parser.add_argument("--pred", type=PATH, metavar="PATH", help="predictions, to measure every score again")
+    parser.add_argument("--gt", type=PATH, metavar="PATH", help="ground truth, to measure every score again")
     parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
     parser.add_argument("--jobs", type=COUNT, metavar="N", help="worker processes (default: one per core)")
     parser.set_defaults(run=run)

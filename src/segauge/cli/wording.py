@@ -7,9 +7,9 @@ import re
 #: Parameters that are flags of the commands; others stay as they are.
 _FLAGS = (
     "absent", "allow_nonuniform", "any_frame_of_reference", "cases", "columns", "duplicates", "empty", "failed",
-    "format", "frame", "jobs", "key", "label", "max_voxels", "metric", "metrics", "n_resamples", "nan", "noise_floor",
-    "nsd_tolerance", "out_of_range", "penalty", "pred_structures", "resample", "segment_number", "spacing",
-    "threshold", "timeout", "trust_array",
+    "format", "frame", "jobs", "key", "label", "layout", "max_voxels", "metric", "metrics", "n_resamples", "nan",
+    "noise_floor", "nsd_tolerance", "out_of_range", "penalty", "pred_structures", "resample", "segment_number",
+    "spacing", "threshold", "timeout", "trust_array",
 )  # fmt: skip
 _PARAMETER = re.compile(rf"\b({'|'.join(_FLAGS)})=(True|'[\w.]+'|\"[\w.]+\"|[\d.]*\d)?")
 #: The same where a message begins with the parameter, or says to pass it or what was expected of it.

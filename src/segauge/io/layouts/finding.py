@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, UnusableOption
 from segauge.io.formats import image_stem
 from segauge.io.layouts import bids, folders, grand_challenge, nnunet
 from segauge.io.layouts.pairs import Pairing, image_files, paired
@@ -67,5 +67,16 @@ def find_pairs(pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layo
         if not place.exists():
             raise InvalidInput(f"{place}: there is no such file or folder (expected the {name}).")
     if layout == "auto":
+        _refuse_one_of_many(*places)
         layout = next(known.key for known in LAYOUTS.values() if known.recognises(*places))
     return LAYOUTS[layout].find(*places)
+
+
+def _refuse_one_of_many(pred: Path, gt: Path) -> None:
+    """Refuse one case of a folder against the folder, which would be taken for the masks of that case."""
+    file, folder = (pred, gt) if pred.is_file() else (gt, pred)
+    if file.is_file() and folder.is_dir() and (image_stem(file.name) or file.stem) in image_files(folder):
+        raise UnusableOption(
+            f"{file} is one file, {folder} a folder that has one of the same name. Give two files, or two folders; "
+            'layout="masks" takes the folder for the masks of one case.'
+        )
