@@ -356,3 +356,43 @@ def test_scores_are_not_overwritten_by_what_is_made_of_them(capsys, tmp_path, sc
         assert "is one of the files that are read" in said
     assert run(capsys, "import", scores, "-o", scores)[0] == 1
     assert scores.read_bytes() == before
+
+
+@pytest.fixture
+def results(tmp_path):
+    """A result file whose cases know sex and age, the latter with a decimal comma."""
+    mask = np.zeros((6, 6, 6), dtype=np.uint8)
+    mask[1:5, 1:5, 1:5] = 1
+    cases = [
+        segauge.Case(f"c{i}", np.roll(mask, i % 2, axis=0), mask, metadata={"sex": "FM"[i % 2], "age": f"{30 + i},5"})
+        for i in range(12)
+    ]
+    cases.insert(0, segauge.Case("nobody", mask, mask))
+    return segauge.evaluate(cases, metrics=["dice"], n_resamples=100).to_json(tmp_path / "results.json")
+
+
+def test_groups_from_the_metadata_of_the_result_file(capsys, results):
+    code, out, _ = run(capsys, "groups", results, "--by", "sex", "--n-resamples", 100)
+    assert code == 0
+    assert "1 case has no group" in out
+    assert {"F", "M"} <= set(out.split())
+    code, out, _ = run(capsys, "groups", results, "--by", "age", "--edges", "36", "--n-resamples", 100)
+    assert code == 0
+    assert "under 36" in out
+    assert run(capsys, "groups", results, "--by", "shoe size")[0] == 1
+    assert run(capsys, "diff", results, results, "--cluster", "sex", "--n-resamples", 100)[0] == 0
+
+
+def test_a_column_that_makes_no_group_is_refused(capsys, tmp_path, results):
+    code, _, said = run(capsys, "groups", results, "--by", "sex", "--edges", "36", "--n-resamples", 100)
+    assert code == 1
+    assert "No case has a group: expected numbers in the column 'sex', found others, such as 'F'" in said
+
+
+def test_metadata_that_differ_between_files_are_told(capsys, tmp_path, results):
+    data = json.loads(results.read_text())
+    data["per_case"][3]["meta.sex"] = "X"
+    (tmp_path / "other.json").write_text(json.dumps(data))
+    code, out, _ = run(capsys, "groups", results, tmp_path / "other.json", "--by", "sex", "--n-resamples", 100)
+    assert code == 0
+    assert "1 value of its metadata differs from another file, such as: sex of 'c2' is 'F' and 'X'" in out

@@ -10,8 +10,8 @@ from typing import Any
 from segauge.cli.sources import (
     add_choice_arguments,
     add_source_arguments,
+    clusters_of,
     console,
-    metadata_of,
     one_line,
     paths_of,
     policy_of,
@@ -23,7 +23,7 @@ from segauge.cli.sources import (
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
-from segauge.io.tables import ImportedScores, metadata_column
+from segauge.io.tables import ImportedScores
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
 from segauge.stats.noise_floors import is_floor
@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         scales={metric: scale_for(metric, args) for metric in metrics},
         policy=policy_of(args),
         cases="common" if args.cases == "common" else "failed",
-        cluster=_clusters(args),
+        cluster=clusters_of(args, *read.values()),
         allowed_failures=args.allowed_failures,
         level=args.confidence,
         n_resamples=args.n_resamples,
@@ -141,15 +141,6 @@ def _judged(text: str | None, metrics: list[str]) -> list[str] | None:
     if not keys:
         raise InvalidInput("Expected --judge as keys of metrics, such as dice,hd95, or all.")
     return metrics if keys == ["all"] else keys
-
-
-def _clusters(args: argparse.Namespace) -> dict[str, str] | None:
-    metadata = metadata_of(args)
-    if args.cluster is None:
-        return None
-    if metadata is None:
-        raise InvalidInput("--cluster needs --metadata FILE that has the column.")
-    return metadata_column(metadata, args.cluster)
 
 
 def _margin(text: str) -> tuple[str, float]:

@@ -22,6 +22,7 @@ from segauge.cli.sources import (
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
+from segauge.io.tables.cells import number
 from segauge.io.tables.metadata import metadata_column
 from segauge.nouns import counted
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
@@ -54,9 +55,9 @@ def run(args: argparse.Namespace) -> int:
     check_outputs([args.json], [args.metadata, *paths_of(args.sources)])
     imported = read_sources(args.sources, args)
     print_audit(imported)
-    metadata = metadata_of(args)
+    metadata = metadata_of(args, imported)
     if metadata is None:
-        raise InvalidInput("Groups need --metadata FILE with a row per case.")
+        raise InvalidInput("Groups need --metadata FILE with a row per case: the scores know nothing of the cases.")
     column = metadata_column(metadata, args.by)
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
         matrix = matrix_of(imported, structure, metric, args).scored_cases()
         if matrix.has_failures_without_value:
             raise InvalidInput(f"{metric}: failures have no value; give them one with --penalty.")
-        labels = _labels(matrix, column, args.edges)
+        labels = _labels(matrix, column, args)
         reports = {name: _report(matrix, j, labels, args) for j, name in enumerate(matrix.models)}
         interaction = group_interaction(matrix, labels, minimum=args.minimum, seed=args.seed)
         document[structure] = {
@@ -80,15 +81,29 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _labels(matrix: ScoreMatrix, column: dict[str, str], edges: str | None) -> list[str | None]:
+def _labels(matrix: ScoreMatrix, column: dict[str, str], args: argparse.Namespace) -> list[str | None]:
+    """Return the group of each case; refuse a column that puts no case into any."""
     values = [column.get(case) for case in matrix.cases]
-    if edges is None:
-        return values
+    labels = values
+    if args.edges is not None:
+        try:
+            limits = [float(edge) for edge in args.edges.split(",")]
+        except ValueError:
+            raise InvalidInput(f"Expected --edges as numbers, such as 18,40,65, got {args.edges!r}.") from None
+        labels = binned([None if value is None else _number(value) for value in values], limits)
+    if not any(labels):
+        held = next((f"such as {value!r}" for value in column.values()), "all of them empty")
+        expected = "numbers" if args.edges is not None else "values for the cases of the scores"
+        raise InvalidInput(f"No case has a group: expected {expected} in the column {args.by!r}, found others, {held}.")
+    return labels
+
+
+def _number(text: str) -> float | None:
+    """Return a number of a table, also one with a decimal comma; None for text."""
     try:
-        limits = [float(edge) for edge in edges.split(",")]
-    except ValueError:
-        raise InvalidInput(f"Expected --edges as numbers, such as 18,40,65, got {edges!r}.") from None
-    return binned(values, limits)
+        return number(text, "")
+    except InvalidInput:
+        return None
 
 
 def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argparse.Namespace) -> SubgroupReport:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
@@ -153,16 +153,25 @@ def role_and_name(text: str) -> tuple[str, str]:
     return role, name
 
 
-def metadata_of(args: argparse.Namespace) -> dict[str, dict[str, str]] | None:
-    """Return the metadata of the cases, or None."""
-    return None if args.metadata is None else read_metadata(args.metadata, key=args.key)
+def metadata_of(args: argparse.Namespace, *imported: ImportedScores) -> Mapping[str, Mapping[str, str]] | None:
+    """Return the metadata of the cases: the file that the arguments name, or what the result files know; or None."""
+    if args.metadata is not None:
+        return read_metadata(args.metadata, key=args.key)
+    return next((found.metadata for found in imported if found.metadata), None)
+
+
+def clusters_of(args: argparse.Namespace, *imported: ImportedScores) -> dict[str, str] | None:
+    """Return the patient of each case, None where --cluster is not given."""
+    if args.cluster is None:
+        return None
+    metadata = metadata_of(args, *imported)
+    if metadata is None:
+        raise InvalidInput("--cluster needs --metadata FILE that has the column.")
+    return metadata_column(metadata, args.cluster)
 
 
 def matrix_of(imported: ImportedScores, structure: str, metric: str, args: argparse.Namespace) -> ScoreMatrix:
     """Return the scores of all models on one structure and metric, as the arguments say."""
-    metadata = metadata_of(args)
-    if args.cluster is not None and metadata is None:
-        raise InvalidInput("--cluster needs --metadata FILE that has the column.")
     return score_matrix(
         imported.tables,
         structure=structure,
@@ -170,7 +179,7 @@ def matrix_of(imported: ImportedScores, structure: str, metric: str, args: argpa
         scale=scale_for(metric, args),
         policy=policy_of(args),
         cases="common" if args.cases in ("common", "keep") else "failed" if args.cases == "failed" else "same",
-        cluster=metadata_column(metadata, args.cluster) if metadata is not None and args.cluster else None,
+        cluster=clusters_of(args, imported),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -33,12 +34,13 @@ class Cell(NamedTuple):
 class Reading:
     """What a reader found: cells, remarks on the file that the user should know, and by which rules it was measured.
 
-    A file that does not say how it was measured has no rules.
+    A file that does not say how it was measured has no rules. `metadata` is what it knows of each case, as text.
     """
 
     cells: list[Cell]
     remarks: list[str] = field(default_factory=list)
     rules: NamedRules = ()
+    metadata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

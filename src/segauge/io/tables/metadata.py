@@ -37,7 +37,7 @@ def read_metadata(path: str | Path | Frame, *, key: str | None = None) -> dict[s
 
 def metadata_column(metadata: Mapping[str, Mapping[str, str]], name: str) -> dict[str, str]:
     """Return one column per case id, without the empty cells."""
-    known = next(iter(metadata.values()), {})
+    known = dict.fromkeys(column for row in metadata.values() for column in row)
     if name not in known:
         raise InvalidInput(f"No metadata column {name!r}; there are {', '.join(known)}.")
-    return {case: row[name] for case, row in metadata.items() if row[name]}
+    return {case: row[name] for case, row in metadata.items() if row.get(name)}

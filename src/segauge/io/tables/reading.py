@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
@@ -14,6 +14,7 @@ from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.frames import Frame, frame_table, is_frame
 from segauge.io.tables.rules import NamedRules, Rules
 from segauge.metrics.catalog import described
+from segauge.nouns import agreeing
 from segauge.scores import ScoreTable
 
 
@@ -46,13 +47,16 @@ FORMATS: dict[str, TableFormat] = {
 class ImportedScores:
     """Score tables of several models, where they came from, what the audit found, and how each was measured.
 
-    `rules` has an entry per file that says how it was measured, with the name of the model.
+    `rules` has an entry per file that says how it was measured, with the name of the model. `metadata` is what the
+    files know of each case, as text; of a case that several know, the first counts, and the audit tells where they
+    disagree.
     """
 
     tables: Mapping[str, ScoreTable]
     audit: Audit
     formats: tuple[str, ...]
     rules: NamedRules = ()
+    metadata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
 #: A file, a folder, or a data frame of pandas or polars.
@@ -86,18 +90,39 @@ def read_scores(
     cells: list[Cell] = []
     remarks: list[str] = []
     rules: list[tuple[str, Rules]] = []
+    metadata: dict[str, dict[str, str]] = {}
     formats = []
     for name, source in named:
         key, reading = _read(source, format, Names(name, metric, structure, dict(columns or {})))
         cells += reading.cells
         remarks += reading.remarks
         rules += reading.rules
+        remarks += _join_metadata(metadata, reading.metadata, source)
         formats.append(key)
     known = {metric: described(metric) for metric in {cell.metric for cell in cells}}
     # A value outside of the bounds of a metric that is known is a mistake in the file.
     bounds = {metric: info.bounds for metric, info in known.items() if info is not None}
     tables, audit = assemble(cells, repairs or Repairs(), bounds, list(dict.fromkeys(remarks)))
-    return ImportedScores(tables, audit, tuple(dict.fromkeys(formats)), tuple(rules))
+    return ImportedScores(tables, audit, tuple(dict.fromkeys(formats)), tuple(rules), metadata)
+
+
+def _join_metadata(
+    known: dict[str, dict[str, str]], more: Mapping[str, Mapping[str, str]], source: Source
+) -> list[str]:
+    """Add what another file knows of the cases; return what has to be said where it says otherwise."""
+    unlike = [
+        f"{name} of {case!r} is {known[case][name]!r} and {value!r}"
+        for case, row in more.items()
+        for name, value in row.items()
+        if value and known.get(case, {}).get(name, value) not in ("", value)
+    ]
+    for case, row in more.items():
+        mine = known.setdefault(case, {})
+        mine.update({name: value for name, value in row.items() if not mine.get(name)})
+    if not unlike:
+        return []
+    count = agreeing(len(unlike), "value of its metadata differs", "values of its metadata differ")
+    return [f"{source}: {count} from another file, such as: {unlike[0]}; the first counts"]
 
 
 def _named_sources(

@@ -18,6 +18,7 @@ from segauge.scores import Status
 SCHEMA = "segauge-scores/1"
 #: Metrics that have a number wherever both masks have the structure.
 _ALWAYS = ("dice", "iou")
+_META = "meta."
 _NOT_METRICS = ("case_id", "case", "structure", "status", "reason")
 
 
@@ -50,10 +51,25 @@ def read(path: Path, names: Names) -> Reading:
             structure, model = names.structure or "structure", names.model or path.stem
             rules = rules_of(data)
             cells = list(_rows(data["per_case"], model, structure, path.name))
-            return Reading(cells, rules=() if rules is None else ((model, rules),))
+            return Reading(cells, [], () if rules is None else ((model, rules),), _metadata(data["per_case"]))
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise InvalidInput(f"{path.name}: is not built as its kind ({kind}) is: {error!r}.") from error
     raise InvalidInput(f"{path.name}: is no result file of segauge or segbench.")
+
+
+def _metadata(rows: list[Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return what the rows know of each case, as a table of metadata would say it: "" where they know nothing."""
+    columns = dict.fromkeys(key for row in rows for key in row if key.startswith(_META))
+    found: dict[str, dict[str, str]] = {}
+    for row in rows if columns else ():
+        values = {key: row.get(key) for key in columns}
+        texts = {key.removeprefix(_META): "" if value is None else str(value) for key, value in values.items()}
+        found[_case(row)] = texts
+    return found
+
+
+def _case(row: Mapping[str, Any]) -> str:
+    return str(row.get("case_id", row.get("case", "")))
 
 
 def _segbench(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
@@ -70,7 +86,7 @@ def _rows(rows: list[Mapping[str, Any]], model: str, structure: str, where: str)
     """
     metrics = _metrics_of(rows)
     for row in rows:
-        place = _Place(where, str(row.get("case_id", row.get("case", ""))), str(row.get("structure", structure)))
+        place = _Place(where, _case(row), str(row.get("structure", structure)))
         status, reason = Status(row["status"]) if "status" in row else None, str(row.get("reason") or "")
         numbers = {key: place.number(key, row.get(key), status, reason) for key in metrics}
         if status is None:
@@ -88,7 +104,7 @@ def _metrics_of(rows: list[Mapping[str, Any]]) -> list[str]:
         key
         for key in columns
         if key not in _NOT_METRICS
-        and not key.startswith("meta.")
+        and not key.startswith(_META)
         and (described(key) is not None or any(row.get(key, "") is None or _is_number(row.get(key)) for row in rows))
     ]
 
