@@ -222,3 +222,11 @@ def test_two_dimensional_images():
 def test_unknown_metrics_are_refused_with_a_suggestion():
     with pytest.raises(UnknownMetric, match="Did you mean 'dice'"):
         measure(*pair(), STRUCTURES, ["dcie"])
+
+
+@pytest.mark.parametrize("key", ["dice", ("liver",), 1])
+def test_a_score_is_asked_for_by_structure_and_metric(key):
+    """The text "dice" was taken for the structure "d" and the metric "i"."""
+    mask = np.ones((3, 3, 3), dtype=np.uint8)
+    with pytest.raises(InvalidInput, match=r'measurement\["liver", "dice"\], got .*; the structures are .liver.'):
+        measure(mask, mask, {"liver": 1}, ["dice"])[key]

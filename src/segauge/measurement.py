@@ -41,7 +41,16 @@ class Measurement(NotebookTable):
     curve_tolerances_mm: tuple[float, ...] = ()
 
     def __getitem__(self, key: tuple[str, str]) -> Score:
+        self._require_pair(key)
         return self.table[self.table.cases[0], key[0], key[1]]
+
+    def _require_pair(self, key: object) -> None:
+        """Refuse a text, which would be taken apart into letters."""
+        if not isinstance(key, tuple) or len(key) != 2:
+            raise InvalidInput(
+                f'Expected a structure and a metric, such as measurement["liver", "dice"], got {key!r}; the structures '
+                f"are {', '.join(map(repr, self.table.structures))}."
+            )
 
     def status(self, structure: str) -> Status:
         """Return whether a structure was in both masks, in one, or in none."""
