@@ -3,11 +3,14 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 from segauge.errors import InvalidInput, MissingExtra
 from segauge.executors import Crash, run
+from segauge.executors.processes import _START
+from segauge.executors.worker import write_frame
 from tests.executors.work import do
 
 KILLED = "its worker process was killed (SIGKILL); most often the machine ran out of memory"
@@ -118,3 +121,20 @@ def test_without_dask_its_name_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(MissingExtra, match=r"segauge\[dask\]"):
         results([1], executor="dask")
+
+
+def test_a_worker_whose_parent_was_killed_ends_without_a_word(tmp_path):
+    """Its answer has no reader any more; the traceback came up in the terminal long after the command had ended."""
+    worker = subprocess.Popen(
+        [sys.executable, "-P", "-c", _START, "tests.executors.work", "do"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path or str(Path.cwd()) for path in sys.path)},
+    )
+    write_frame(worker.stdin, ("busy", tmp_path))
+    worker.stdout.close()
+    worker.stdin.close()
+    assert worker.stderr.read() == b""
+    worker.stderr.close()
+    assert worker.wait(timeout=60) == 1

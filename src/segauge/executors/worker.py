@@ -44,6 +44,15 @@ def read_frame(stream: IO[bytes] | None) -> Any:
 
 def serve(module: str, name: str) -> None:
     """Answer each item with the result of the function, until the parent has gone."""
+    try:
+        _serve(module, name)
+    except BrokenPipeError:
+        # The parent was killed while an item was in work, and nobody is left to be told. An orderly exit would try to
+        # write the rest of the answer once more, and print that it cannot.
+        os._exit(1)
+
+
+def _serve(module: str, name: str) -> None:
     # Ctrl-C reaches the whole group of processes; the parent decides, and ends its workers itself.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     answers = os.fdopen(os.dup(1), "wb")
