@@ -70,3 +70,16 @@ def test_patients_are_counted(files, capsys):
     # Six patients of two images each: fewer than ten independent units give no verdict.
     assert diff(files, "--metadata", files / "meta.csv", "--cluster", "patient") == 0
     assert "2 of 2 changes rest on fewer than 10 patients: no verdict" in capsys.readouterr().out
+
+
+def test_metrics_are_known_by_either_name_and_distances_have_a_unit(tmp_path, capsys):
+    rows = [f"c{i},organ,{metric},0.{5 + i}" for i in range(4) for metric in ("dice", "det_f1", "hd95", "iou")]
+    for name in ("old", "new"):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["case,structure,metric,value", *rows]) + "\n")
+    assert diff(tmp_path, "--judge", "dice,lesion_f1", "--margin", "lesion_f1=0.1") == 0
+    out = capsys.readouterr().out
+    assert "dice, det_f1 (Holm over 2 changes" in out
+    assert "hd95 / mm" in out
+    assert diff(tmp_path, "--metric", "lesion_f1") == 0
+    files = [f"{name}={tmp_path / name}.csv" for name in ("old", "new")]
+    assert main(["rank", *files, "--metric", "lesion_f1", "--n-resamples", "100"]) == 0

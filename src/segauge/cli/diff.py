@@ -24,6 +24,7 @@ from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
+from segauge.metrics.catalog import called, described
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
 from segauge.stats.noise_floors import is_floor
@@ -45,7 +46,7 @@ def add_parser(subparsers: Any) -> None:
         f"failure. Exit codes: 0 no regression, {REGRESSION} regression, 1 the files were refused, 2 usage.",
         examples=(
             "segauge diff old.json new.json --margin dice=0.01 --margin hd95=0.5",
-            "segauge diff old.json new.json --judge dice,lesion_f1",
+            "segauge diff old.json new.json --judge dice,det_f1",
         ),
     )
     parser.add_argument("before", metavar="BEFORE", help="scores of the version to beat")
@@ -90,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         before,
         after,
         judge=_judged(args.judge, metrics),
-        margins=dict(map(_margin, args.margin)),
+        margins=dict(_margin(text, metrics) for text in args.margin),
         scales={metric: scale_for(metric, args) for metric in metrics},
         policy=policy_of(args),
         cases="common" if args.cases == "common" else "failed",
@@ -117,11 +118,12 @@ def _one_table(imported: ImportedScores, source: str, args: argparse.Namespace) 
 
 
 def _chosen(table: ScoreTable, source: str, args: argparse.Namespace) -> ScoreTable:
-    for what, name, known in (("structure", args.structure, table.structures), ("metric", args.metric, table.metrics)):
+    metric = None if args.metric is None else called(args.metric, table.metrics)
+    for what, name, known in (("structure", args.structure, table.structures), ("metric", metric, table.metrics)):
         if name is not None and name not in known:
             raise InvalidInput(f"{source}: no {what} {name!r}; there are {', '.join(known)}.")
     structures = table.structures if args.structure is None else (args.structure,)
-    metrics = table.metrics if args.metric is None else (args.metric, *noise_keys([args.metric]))
+    metrics = table.metrics if metric is None else (metric, *noise_keys([metric]))
     rows = [table.structures.index(name) for name in structures]
     columns = [table.metrics.index(name) for name in metrics if name in table.metrics]
     return ScoreTable(
@@ -140,13 +142,13 @@ def _judged(text: str | None, metrics: list[str]) -> list[str] | None:
     keys = [key.strip() for key in text.split(",") if key.strip()]
     if not keys:
         raise InvalidInput("Expected --judge as keys of metrics, such as dice,hd95, or all.")
-    return metrics if keys == ["all"] else keys
+    return metrics if keys == ["all"] else [called(key, metrics) for key in keys]
 
 
-def _margin(text: str) -> tuple[str, float]:
+def _margin(text: str, metrics: Sequence[str]) -> tuple[str, float]:
     metric, _, value = text.partition("=")
     try:
-        return metric, float(value)
+        return called(metric, metrics), float(value)
     except ValueError:
         raise InvalidInput(f"Expected --margin METRIC=VALUE, such as dice=0.01, got {text!r}.") from None
 
@@ -182,7 +184,7 @@ def _row(change: Change, with_floor: bool) -> list[str]:
     failures = ", ".join(new[:4]) + (" ..." if len(new) > 4 else "")
     return [
         one_line(change.structure),
-        change.metric,
+        _with_unit(change.metric),
         change.verdict if change.is_judged else "",
         f"{change.delta:+.4f}{interval}" if change.n else "no case in both",
         "" if change.p_value is None else f"{change.p_value:.3g}",
@@ -192,6 +194,12 @@ def _row(change: Change, with_floor: bool) -> list[str]:
         *([_floor(change)] if with_floor else []),
         one_line(f"{len(new)}: {failures}") if new else "",
     ]
+
+
+def _with_unit(metric: str) -> str:
+    """Return a metric with the unit of its numbers, where it has one."""
+    info = described(metric)
+    return f"{metric} / {info.unit}" if info is not None and info.unit in ("mm", "ml") else metric
 
 
 def _floor(change: Change) -> str:

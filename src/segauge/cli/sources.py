@@ -13,6 +13,7 @@ from segauge.cli.wording import as_flags
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.metadata import metadata_column, read_metadata
+from segauge.metrics.catalog import called
 from segauge.stats.matrix import ScoreMatrix, score_matrix
 from segauge.stats.missing import AbsentPolicy, FailedPolicy, MissingPolicy
 from segauge.stats.scales import Scale, scale_of
@@ -207,7 +208,7 @@ def _bounds(text: str) -> tuple[float, float]:
 def chosen_metric(known: Sequence[str], wanted: str | None) -> str:
     """Return the metric to work on: the wanted one, Dice, or the first."""
     if wanted is not None:
-        return wanted
+        return called(wanted, known)
     return "dice" if "dice" in known else known[0]
 
 

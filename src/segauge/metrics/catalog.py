@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -70,6 +70,12 @@ def metric(key: str) -> MetricInfo:
     hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     families = ", ".join(repr(family.example) for family in FAMILIES)
     raise UnknownMetric(f"No metric {key!r}. {hint}There are {', '.join(CATALOG)}; and such as {families}.")
+
+
+def called(key: str, among: Collection[str]) -> str:
+    """Return what a metric is called among some keys: as it is, or by its former name; as it is if not there at all."""
+    names = [name for pair in FORMER_NAMES.items() if key in pair for name in pair]
+    return next((name for name in (key, *names) if name in among), key)
 
 
 def described(key: str) -> MetricInfo | None:
