@@ -235,9 +235,12 @@ def test_names_of_predictions_do_not_speak_of_the_ground_truth():
         Case("a", LabelMap.from_array(box(), names={1: "liver"}), box()),
         Case("b", box(), box()),
     ]
-    result = evaluate(cases, structures={"liver": 1}, pred_structures={"liver": "liver"})
+    asked = {"structures": {"liver": 1}, "pred_structures": {"liver": "liver"}}
+    result = evaluate(cases, **asked)
     assert result.failures["b"][0] is Status.FAILED
     assert result.summary()["dice"].value == 0.5
+    # Also where it is so in every case: a challenge goes on with the next participant.
+    assert evaluate(cases[1:], **asked).summary()["dice"].value == 0.0
 
 
 def test_a_label_in_no_ground_truth_is_an_error():

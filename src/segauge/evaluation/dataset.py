@@ -55,9 +55,7 @@ from segauge.stats.resampling import require_level, require_resamples, require_s
 #: Counted up where records of cases say more or other things than before: those of an older cache are made again.
 _RECORDS = 2
 
-#: Errors of a single case that speak of what was asked for, and not of its files.
-_OF_OPTIONS = (InvalidInput.__name__, UnknownStructure.__name__)
-#: Those that say that a file cannot be read.
+#: Errors that say that a file cannot be read.
 _OF_FILES = tuple(kind.__name__ for kind in (UnreadableFile, FileTooLarge, IrregularSeries))
 
 #: Metrics of lesions that are measured beside the usual ones.
@@ -284,7 +282,7 @@ class _Dataset:
     def result(self, confidence: float, n_resamples: int, seed: int, policy: MissingPolicy) -> EvaluationResult:
         """Return the scores of all cases, in the order in which these came."""
         records = {case: self._records[case] for case in self.cases}
-        _refuse_mistaken_option(records)
+        _refuse_mistaken_option(records, self._options)
         table, warnings = score_table(records, self._options)
         statistics = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": asdict(policy)}
         return EvaluationResult(
@@ -318,14 +316,21 @@ class _Dataset:
         }
 
 
-def _refuse_mistaken_option(records: Mapping[str, Record]) -> None:
+def _refuse_mistaken_option(records: Mapping[str, Record], options: ScoringOptions) -> None:
     """Refuse what was asked for where it alone is why no case has a number: nobody's prediction is to blame."""
     readable = [record for record in records.values() if record.get("error") not in _OF_FILES]
-    if readable and all(record.get("error") in _OF_OPTIONS for record in readable):
+    if readable and all(_is_mistake(record, options) for record in readable):
         raise UnusableOption(
             f"{readable[0]['reason'].rstrip('.')}. It is the same in {counted(len(readable), 'case')}: nothing was "
             "measured."
         )
+
+
+def _is_mistake(record: Record, options: ScoringOptions) -> bool:
+    """Say whether a case failed by what was asked for: of its ground truth, or of a label map cut at a threshold."""
+    if record["status"] == Status.GROUND_TRUTH_UNREADABLE.value:
+        return record.get("error") in (InvalidInput.__name__, UnknownStructure.__name__)
+    return options.threshold is not None and record.get("error") == InvalidInput.__name__
 
 
 def _voxel_counts(records: Mapping[str, Record]) -> dict[tuple[str, str], tuple[int, int, int, int]]:
