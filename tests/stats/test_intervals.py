@@ -139,9 +139,33 @@ def test_copied_cases_add_no_information_once_clustered(ci):
     naive = estimate(copies, bounds=(0, 1), ci=ci)
     clustered = estimate(copies, bounds=(0, 1), ci=ci, cluster=np.repeat(np.arange(SKEWED.size), 4))
     assert naive.half_width < 0.65 * once.half_width
-    # Labels sort as text, so draws differ (1 %); jeffreys' effective n is n / design effect times a squared ratio of
-    # t quantiles, 27.4 instead of 30 here.
-    assert clustered.half_width == pytest.approx(once.half_width, rel=0.08 if ci == "jeffreys" else 0.03)
+    # Labels sort as text, so draws differ (1 %); jeffreys draws nothing.
+    assert clustered.half_width == pytest.approx(once.half_width, rel=1e-9 if ci == "jeffreys" else 0.03)
+
+
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_patients_with_as_many_cases_each_count_as_their_means(level):
+    """Whatever the cases of a patient have in common; also where no case failed, which has no spread."""
+    rng = np.random.default_rng(3)
+    for cases in (np.ones((5, 10)), np.full((5, 10), 0.9), rng.beta(9, 1, (12, 4))):
+        once = estimate(cases.mean(axis=1), bounds=(0, 1), level=level)
+        clustered = estimate(
+            cases.ravel(), bounds=(0, 1), level=level, cluster=np.repeat(range(len(cases)), cases.shape[1])
+        )
+        assert (clustered.ci_low, clustered.ci_high) == pytest.approx((once.ci_low, once.ci_high), abs=1e-9)
+
+
+def test_a_patient_with_most_of_the_cases_leaves_more_open_than_equal_ones():
+    uneven = estimate(np.ones(50), bounds=(0, 1), cluster=np.repeat(range(5), [46, 1, 1, 1, 1]))
+    even = estimate(np.ones(50), bounds=(0, 1), cluster=np.repeat(range(5), 10))
+    assert uneven.ci_low < even.ci_low < 0.65
+
+
+def test_the_share_found_is_of_patients_too():
+    distances = np.array([3.0, 4.0, 5.0, 6.0, 7.0, np.inf])
+    once = estimate(distances).found
+    clustered = estimate(np.repeat(distances, 10), cluster=np.repeat(range(6), 10)).found
+    assert (clustered.ci_low, clustered.ci_high) == pytest.approx((once.ci_low, once.ci_high))
 
 
 def test_values_outside_the_bounds_are_refused_with_the_likely_reason():

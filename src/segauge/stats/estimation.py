@@ -206,7 +206,6 @@ def estimate_columns(
         request = Request(level, bounds or (-math.inf, math.inf), n_resamples, stream(seed, "estimate", method, name))
         low, high = _limits(kept, units, count, method, request)
         for k, j in enumerate(columns):
-            n_failed = int(np.isinf(values[:, j]).sum())
             results[j] = Estimate(
                 value=_centre(kept[:, k], statistic),
                 ci_low=finite(low[k]),
@@ -218,7 +217,7 @@ def estimate_columns(
                 statistic=statistic,
                 unit=unit,
                 n_clusters=None if units is None else count,
-                found=share(len(kept), len(kept) + n_failed, level=level) if n_failed else None,
+                found=_found(values[:, j], labels, level),
             )
     return [results[j] for j in range(values.shape[1])]
 
@@ -228,6 +227,15 @@ def share(count: int, total: int, *, level: float = 0.95) -> Estimate:
     values = np.zeros(total)
     values[:count] = 1.0
     return estimate(values, bounds=(0.0, 1.0), ci="jeffreys", level=level)
+
+
+def _found(column: Floats, labels: npt.NDArray[np.intp] | None, level: float) -> Estimate | None:
+    """Return the share of cases that have a value among those that have one or failed; None where none failed."""
+    if not np.isinf(column).any():
+        return None
+    known = ~np.isnan(column)
+    patients = None if labels is None else labels[known].tolist()
+    return estimate(np.isfinite(column[known]), bounds=(0.0, 1.0), ci="jeffreys", level=level, cluster=patients)
 
 
 def bootstrap_ci(

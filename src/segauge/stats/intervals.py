@@ -100,16 +100,14 @@ def jeffreys(sample: Sample, request: Request) -> Limits:
     y = (x - L) / (U - L); W = n + 1; m = (sum y + 1/2) / W; q = (sum y^2 + 1/2) / W; v = (q - m^2) / (W + 1);
     c = m (1 - m) / v - 1; limits = quantiles of Beta(m c, (1 - m) c), widened to hold the sample mean. Exactly the
     Jeffreys binomial interval for values that are all L or U. The half cases say that n cases without a failure do
-    not rule failures out. Of clustered cases the effective number is used (Korn & Graubard 1998).
+    not rule failures out. Of patients with several cases each counts once, and half a patient is added at each end.
     """
     from scipy.special import betaincinv
 
     lower, upper = request.bounds
     width = upper - lower
     mean = np.clip((sample.means - lower) / width, 0.0, 1.0)
-    raw_square = sample.squares / sample.n
-    square = np.clip((raw_square - 2.0 * lower * sample.means + lower**2) / width**2, mean**2, mean)
-    n = _effective_n(sample, square - mean**2, width)
+    n, square = _of_independent(sample, mean, lower, width)
     weight = n + 1.0
     m = (n * mean + 0.5) / weight
     q = (n * square + 0.5) / weight
@@ -120,17 +118,21 @@ def jeffreys(sample: Sample, request: Request) -> Limits:
     return lower + width * low, lower + width * high
 
 
-def _effective_n(sample: Sample, variance: Floats, width: float) -> Floats:
-    """How many independent cases are worth as much as these, given how alike the cases of one patient are."""
-    from scipy.special import stdtrit
+def _of_independent(sample: Sample, mean: Floats, lower: float, width: float) -> tuple[Floats, Floats]:
+    """Return of how many independent values the mean (scale from 0 to 1) is, and the mean of their squares.
 
-    n, units = sample.n, sample.units
-    if (n == units).all():
-        return n
-    independent = variance * width**2 / np.maximum(n - 1.0, 1.0)
-    design = np.divide(sample.standard_errors**2, independent, out=np.ones_like(independent), where=independent > 0)
-    few_units = (stdtrit(n - 1.0, 0.975) / stdtrit(np.maximum(units - 1.0, 1.0), 0.975)) ** 2
-    return np.maximum(n / np.maximum(design, 1.0) * few_units, 1.0)
+    Of patients with as many cases each, these are the means of the patients. Where some have more cases than others,
+    the patients are worth fewer (Kish 1965), and the squares are those that go with the standard error of the mean;
+    never more than values from 0 to 1 can have.
+    """
+    if (sample.n == sample.units).all():
+        raw_square = sample.squares / sample.n
+        return sample.n, np.clip((raw_square - 2.0 * lower * sample.means + lower**2) / width**2, mean**2, mean)
+    error = (sample.standard_errors / width) ** 2
+    most = mean * (1.0 - mean)
+    units = sample.n**2 / np.broadcast_to(sample.sizes**2, sample.sums.shape).sum(axis=0)
+    n = np.minimum(units, 1.0 + np.divide(most, error, out=np.full_like(error, np.inf), where=error > 0))
+    return n, mean**2 + np.minimum((n - 1.0) * error, most)
 
 
 def gaffke(sample: Sample, request: Request) -> Limits:
