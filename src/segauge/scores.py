@@ -103,6 +103,8 @@ class MetricInfo:
         function: computes the value of one structure from its measured parts; None where there is none.
         when_failed: the value where the structure is in one mask only; None where that has no number (a distance to
             nothing), or depends on which of the two it is.
+        when_absent: the value where the structure is in neither mask and nothing was predicted rightly: 0 lesions
+            invented. It counts like any other. None where such a case says nothing, as of the overlap.
 
     """
 
@@ -115,6 +117,7 @@ class MetricInfo:
     definition: str
     function: Callable[..., float | None]
     when_failed: float | None = None
+    when_absent: float | None = None
 
 
 @dataclass(frozen=True)

@@ -60,6 +60,8 @@ def complaints_about_values(info, value_in):
         wrong.append("no value where both masks are there")
     if info.when_failed is not None:
         wrong += [kind for kind in ("missed", "spurious") if value_in(kind).value != info.when_failed]
+    if value_in("absent").value != info.when_absent:
+        wrong.append("absent")
     best = {"higher": info.bounds[1], "lower": info.bounds[0], "none": None}[info.direction]
     perfect = value_in("perfect").value
     if best is not None and math.isfinite(best) and perfect != pytest.approx(best, abs=1e-12):

@@ -33,6 +33,37 @@ def test_absent_may_count_as_perfect():
     assert found.value == pytest.approx((0.8 + 0.6 + 1.0) / 6)
 
 
+def lesions(invented, states):
+    """Return a table of invented lesions and their volume, and of Dice, which an absent structure does not have."""
+    values = np.array([[count, 0.25 * count, math.nan if state is Status.ABSENT else 0.5]
+                       for count, state in zip(invented, states, strict=True)])  # fmt: skip
+    names = ("lesion_fp", "false_positive_volume", "dice")
+    cases = tuple(f"{k:02d}" for k in range(len(states)))
+    return ScoreTable(cases, ("lesion",), names, values[:, None, :], np.array(states, dtype=object)[:, None])
+
+
+def test_nothing_invented_where_there_is_nothing_is_a_number_and_counts():
+    found = summarise(lesions([2, 2] + [0] * 8, [Status.SPURIOUS] * 2 + [Status.ABSENT] * 8))["lesion"]
+    assert (found["lesion_fp"].value, found["lesion_fp"].n) == (pytest.approx(0.4), 10)
+    assert (found["false_positive_volume"].value, found["false_positive_volume"].n) == (pytest.approx(0.1), 10)
+    assert (found["dice"].n, dict(found["dice"].excluded)) == (2, {"absent": 8})
+
+
+def test_a_prediction_that_is_not_there_has_invented_nothing_that_counts():
+    found = summarise(lesions([2, math.nan, 0], [Status.SPURIOUS, Status.ABSENT, Status.ABSENT]))["lesion"]["lesion_fp"]
+    assert (found.value, found.n, dict(found.excluded)) == (1.0, 2, {"absent": 1})
+
+
+def test_models_are_compared_also_where_both_invent_nothing():
+    tables = {
+        "A": lesions([2, 0, 0, 0], [Status.SPURIOUS] + [Status.ABSENT] * 3),
+        "B": lesions([0, 0, 0, 0], [Status.ABSENT] * 4),
+    }
+    matrix = score_matrix(tables, metric="false_positive_volume")
+    np.testing.assert_array_equal(matrix.differences(np.array([0]), np.array([1]))[:, 0], [0.5, 0.0, 0.0, 0.0])
+    assert not matrix.false_findings.any()
+
+
 def test_distances_report_two_parts():
     found = summarise(table())["liver"]["hd95"]
     assert found.value == pytest.approx(4.0)

@@ -37,8 +37,11 @@ ALIASES = MappingProxyType(
 )
 
 
-def _foreign(key: str, direction: Direction, bounds: tuple[float, float], unit: str = "1") -> MetricInfo:
-    return MetricInfo(key, key, unit, direction, bounds, "", "Computed by another tool.", lambda _: None)
+def _foreign(
+    key: str, direction: Direction, bounds: tuple[float, float], unit: str = "1", when_absent: float | None = None
+) -> MetricInfo:
+    definition = "Computed by another tool."
+    return MetricInfo(key, key, unit, direction, bounds, "", definition, lambda _: None, when_absent=when_absent)
 
 
 #: Metrics that other tools compute and segauge does not.
@@ -50,7 +53,7 @@ FOREIGN = MappingProxyType(
             *(_foreign(key, "higher", (0.0, 1.0)) for key in ("pq_dsc", "sq_dsc", "global_bin_dsc")),
             *(_foreign(key, "higher", (-1.0, 1.0)) for key in ("mcc", "kappa")),
             # in ml here, in mm³ there
-            *(_foreign(key, "lower", (0.0, math.inf), "") for key in ("fp_volume", "fn_volume")),
+            *(_foreign(key, "lower", (0.0, math.inf), "", 0.0) for key in ("fp_volume", "fn_volume")),
             _foreign("sq_assd", "lower", (0.0, math.inf), "mm"),
         )
     }

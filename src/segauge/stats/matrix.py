@@ -21,7 +21,7 @@ from segauge.stats.estimation import one_column
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale, scale_of
+from segauge.stats.scales import Scale, counts_where_absent, scale_of
 
 #: Note of a matrix whose scores are ranks.
 RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
@@ -293,8 +293,9 @@ def score_matrix(
     ids, note = _agreed_cases(tables, cases)
     is_complete = all(len(table.cases) >= len(ids) for table in tables.values())
     lacking = frozenset() if is_complete else cases_without(tables.values(), structure)
+    counts = counts_where_absent(metric)
     columns = {
-        name: resolve_column(*_on(table, ids, structure, metric, lacking), ids, scale, policy)
+        name: resolve_column(*_on(table, ids, structure, metric, lacking), ids, scale, policy, counts=counts)
         for name, table in tables.items()
     }
     values = np.column_stack([column.values for column in columns.values()])

@@ -20,7 +20,7 @@ from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
 from segauge.stats.estimation import Estimate, estimate
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale, scale_of
+from segauge.stats.scales import Scale, counts_where_absent, scale_of
 
 FailedPolicy = Literal["auto", "worst", "penalty", "last", "exclude"]
 AbsentPolicy = Literal["exclude", "perfect"]
@@ -40,8 +40,8 @@ class MissingPolicy:
             the Dice 0 of a missed structure stays. "exclude": every failed case is left out and counted, also one
             that has a value, so that all metrics speak of the same cases; a model then gains by failing on its
             hardest ones.
-        absent: for cases where neither mask has the structure. "exclude": left out and counted; "perfect": the best
-            value of the scale.
+        absent: for cases where neither mask has the structure, and metrics without a value then (volumes and counts of
+            lesions are 0). "exclude": left out and counted; "perfect": the best value of the scale.
         penalty: one value for all cases, or one per case id.
         missing: for cases without a prediction. "failed": as `failed` says; "exclude": left out and counted, for a
             model that was run on a part of the dataset on purpose.
@@ -111,20 +111,33 @@ def resolve(
 ) -> Resolved:
     """Return the values of one structure and metric with the policy applied to every case without a number."""
     states = table.status[:, table.structures.index(structure)]
-    return resolve_column(table.column(structure, metric), states, table.cases, scale or scale_of(metric), policy)
+    return resolve_column(
+        table.column(structure, metric), states, table.cases, scale or scale_of(metric), policy,
+        counts=counts_where_absent(metric),
+    )  # fmt: skip
 
 
 def resolve_column(
-    column: Floats, states: npt.NDArray[np.object_], cases: Sequence[str], scale: Scale, policy: MissingPolicy
+    column: Floats,
+    states: npt.NDArray[np.object_],
+    cases: Sequence[str],
+    scale: Scale,
+    policy: MissingPolicy,
+    *,
+    counts: bool = False,
 ) -> Resolved:
-    """Return one column of values and statuses with the policy applied to every case without a number."""
+    """Return one column of values and statuses with the policy applied to every case without a number.
+
+    `counts`: the metric has a number where nothing is to be found and nothing was, such as 0 ml invented; it stays.
+    """
     decided = policy.for_scale(scale)
     absent = np.asarray(states == Status.ABSENT, dtype=bool)
     failures = ~absent & np.asarray(states != Status.PRESENT, dtype=bool)
     failures &= np.asarray(states != Status.GROUND_TRUTH_UNREADABLE, dtype=bool)
     if policy.missing == "exclude":
         failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
-    values = np.where(absent, scale.best if decided.absent == "perfect" else np.nan, column)
+    silent = absent & np.isnan(column) if counts else absent
+    values = np.where(silent, scale.best if decided.absent == "perfect" else np.nan, column)
     if decided.failed == "exclude":
         values[failures] = np.nan
     for i in np.flatnonzero(failures & np.isnan(values)):

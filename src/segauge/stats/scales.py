@@ -39,6 +39,12 @@ def is_measurement(metric: str) -> bool:
     return info is not None and info.direction == "none"
 
 
+def counts_where_absent(metric: str) -> bool:
+    """Return True for a metric that has a value where there is nothing to find and nothing was found."""
+    info = described(metric)
+    return info is not None and info.when_absent is not None
+
+
 def scale_of(metric: str) -> Scale:
     """Return the scale of a metric known by name; an unknown one, or one that is no score, is refused."""
     info = described(metric)

@@ -83,6 +83,7 @@ OVERLAP = (
         "TN / (TN + FP): share of all other voxels of the image that were left alone. Depends on how much background "
         "the image has.",
         lambda parts: overlaps.specificity(parts.overlap),
+        when_absent=1.0,
     ),
     _fbeta(2.0),
 )
@@ -97,6 +98,7 @@ VOLUME = (
         "counts",
         "Voxels of the prediction times the volume of a voxel (in 2-D: area in units of 1000 mm²).",
         lambda parts: _ml(parts, parts.overlap.pred_count),
+        when_absent=0.0,
     ),
     MetricInfo(
         "gt_volume",
@@ -107,6 +109,7 @@ VOLUME = (
         "counts",
         "Voxels of the ground truth times the volume of a voxel (in 2-D: area in units of 1000 mm²).",
         lambda parts: _ml(parts, parts.overlap.gt_count),
+        when_absent=0.0,
     ),
     MetricInfo(
         "volume_difference",
@@ -117,6 +120,7 @@ VOLUME = (
         "counts",
         "Predicted minus ground-truth volume: negative means too small.",
         lambda parts: _ml(parts, parts.overlap.pred_count - parts.overlap.gt_count),
+        when_absent=0.0,
     ),
     MetricInfo(
         "relative_volume_difference",

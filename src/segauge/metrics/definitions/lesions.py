@@ -25,7 +25,8 @@ def _count(
     def value(parts: StructureParts) -> float:
         return float(count(parts.lesions)) if parts.lesions is not None else 0.0
 
-    return MetricInfo(key, name, "count", direction, DISTANCE, "lesions", f"{definition} {_RULE}", value)
+    facts = (key, name, "count", direction, DISTANCE, "lesions", f"{definition} {_RULE}")
+    return MetricInfo(*facts, value, when_absent=0.0)
 
 
 def _share(
@@ -46,7 +47,7 @@ def _false_volume(key: str, name: str, definition: str, volume: Callable[[FalseV
             return 0.0 if parts.gt.ndim == 3 else None
         return volume(parts.false_volumes)
 
-    return MetricInfo(key, name, "ml", "lower", DISTANCE, "lesions", definition, value)
+    return MetricInfo(key, name, "ml", "lower", DISTANCE, "lesions", definition, value, when_absent=0.0)
 
 
 def _lesionwise_dice(preset: str) -> MetricInfo:
