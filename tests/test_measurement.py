@@ -1,5 +1,7 @@
 """measure(): every structure of a pair, with a value or a reason in every cell."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -65,6 +67,38 @@ def test_no_number_without_a_reason():
     assert result["nothing", "dice"].value is None
     assert result["nothing", "dice"].status is Status.ABSENT
     assert np.isfinite(result.table.values[~np.isnan(result.table.values)]).all()
+
+
+def test_a_structure_in_both_masks_without_a_number_has_words_for_it():
+    pred, gt = pair()
+    thick = measure(pred, gt, {"organ": 1}, ["dice", "biou"], spacing=5.0)["organ", "biou"]
+    assert (thick.value, thick.reason) == (None, "no biou: no voxel centre of either mask is that near to its surface")
+    large = segauge.DetectionRules(min_volume_ml=1e3)
+    small = measure(pred, gt, {"organ": 1}, ["lesion_recall", "dice", "lesion_precision"], detection=large)
+    assert small["organ", "lesion_recall"].value is None
+    assert small["organ", "lesion_recall"].reason.startswith("no lesion_recall")
+    assert small["organ", "lesion_recall"].reason.endswith(": no lesion is large enough to count")
+    flat = measure(pred[5], gt[5], {"organ": 1}, ["false_positive_volume", "hd", "false_negative_volume"])
+    assert flat["organ", "false_positive_volume"].value is None
+    assert flat["organ", "hd"].reason == "no false_positive_volume, false_negative_volume: a slice has no volume"
+    full = measure(np.ones((3, 3, 3), int), np.ones((3, 3, 3), int), {"organ": 1}, "all")
+    for info in full.metrics:
+        score = full["organ", info.key]
+        assert score.value is not None or f" {info.key}" in score.reason, info.key
+
+
+@pytest.mark.parametrize(
+    "tolerance", [-1, math.nan, math.inf, None, "2", {"organ": -1}, {"organ": 1, "other": math.nan}]
+)
+@pytest.mark.parametrize("metric", ["biou", "nsd", "dice"])
+def test_a_tolerance_that_is_no_distance_is_refused_whatever_is_measured(metric, tolerance):
+    with pytest.raises(InvalidInput, match="0 mm or more"):
+        measure(*pair(), {"organ": 1}, [metric], nsd_tolerance=tolerance)
+
+
+def test_an_unknown_hausdorff_mode_is_refused_also_where_no_distance_is_asked_for():
+    with pytest.raises(InvalidInput, match="'pooled'"):
+        measure(*pair(), {"organ": 1}, ["dice"], hd="x")
 
 
 def test_parameters_in_the_key():

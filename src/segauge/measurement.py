@@ -17,10 +17,9 @@ from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, as_label_array, check_same_shape
 from segauge.metrics.catalog import resolve_metrics
 from segauge.metrics.conventions import Convention, check_convention
-from segauge.metrics.definitions.noise import SUFFIX
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
-from segauge.metrics.surface import HdMode, nsd_curve
+from segauge.metrics.surface import HdMode, check_hd_mode, check_tolerance, nsd_curve
 from segauge.notebook import NotebookTable, Shown
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
@@ -116,7 +115,7 @@ def measure(
     labelings = _labelings(structures, pred_structures, ignore, layers)
     options = Options(
         check_surface(surface),
-        hd,
+        check_hd_mode(hd),
         detection or DetectionRules(),
         threads=threads,
         convention=followed_convention(convention, labelings[0].ignore, surface, hd),
@@ -139,38 +138,57 @@ def measure_layers(
 ) -> Measurement:
     """Measure every structure of two maps on one grid that have been counted already; otherwise as `measure`."""
     linear = voxel_steps(layers.gt.grid.affine)
-    with_surface = any(info.needs == "surface" for info in metrics)
+    tolerances = _tolerances(labeling.structures, nsd_tolerance)
+    with_curve = nsd_curve_mm and options.convention is None and any(info.needs == "surface" for info in metrics)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
     reasons: dict[str, str] = {}
     curves: dict[str, npt.NDArray[np.float64]] = {}
     for name, gt_labels in labeling.structures.items():
-        chosen = replace(options, tolerance_mm=_tolerance_of(name, nsd_tolerance))
+        chosen = replace(options, tolerance_mm=tolerances[name])
         parts = layers.parts_of(pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, chosen)
         scores[name] = (parts.status, {info.key: info.function(parts) for info in metrics})
-        if parts.status is Status.PRESENT and with_surface:
-            if words := _why_not(parts, scores[name][1]):
+        if parts.status is Status.PRESENT:
+            if words := _why_not(parts, metrics, scores[name][1]):
                 reasons[name] = words
-            if options.convention is None and parts.distances is not None and nsd_curve_mm:
+            if with_curve and parts.distances is not None:
                 curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
     table = ScoreTable.of_case(case_id, [info.key for info in metrics], scores, reasons)
     return Measurement(table, metrics, curves, tuple(nsd_curve_mm))
 
 
-def _why_not(parts: StructureParts, found: Mapping[str, float | None]) -> str:
+def _why_not(parts: StructureParts, metrics: Iterable[MetricInfo], found: Mapping[str, float | None]) -> str:
     """Return why some values of a structure that is in both masks are not there; "" where all are."""
-    if parts.options.convention is not None:
-        missing = [key for key, value in found.items() if value is None]
-        return f"{parts.options.convention.tool} has no {', '.join(missing)}" if missing else ""
+    lacking: dict[str, list[str]] = {}
+    for info in metrics:
+        value = found[info.key]
+        if value is None or not math.isfinite(value):
+            lacking.setdefault(_cause(parts, info, value), []).append(info.key)
+    return "; ".join(cause.format(", ".join(keys)) for cause, keys in lacking.items())
+
+
+def _cause(parts: StructureParts, info: MetricInfo, value: float | None) -> str:
+    """Return why a metric has no number of a structure that is in both masks, with a place for the names of metrics."""
+    if info.needs == "surface":
+        if value is not None:
+            return "no {}: on some grid an object falls between the voxels"
+        tool = parts.options.convention
+        return _cause_of_surface(parts) if tool is None else f"{tool.tool} has no {{}}"
+    if info.needs == "lesions":
+        return "no {}: " + ("no lesion is large enough to count" if parts.gt.ndim == 3 else "a slice has no volume")
+    return {
+        "counts": "no {}: no voxel lies outside of the ground truth",
+        "band": "no {}: no voxel centre of either mask is that near to its surface",
+        "centerline": "no {}: there is no centerline",
+    }[info.needs]
+
+
+def _cause_of_surface(parts: StructureParts) -> str:
     if parts.distances is None:
         return "no surface outside the ignored voxels"
-    endless = [key for key, value in found.items() if value is not None and math.isinf(value)]
-    if endless:
-        return f"no {', '.join(endless)}: on some grid an object falls between the voxels"
-    floors = [key for key, value in found.items() if value is None and key.endswith(SUFFIX)]
-    cause = (
+    # A floor alone is missing where distances are there.
+    return "no {}: " + (
         "the axes of the grid are not at right angles" if parts.ignored is None else "ignored voxels cut the objects"
     )
-    return f"no {', '.join(floors)}: {cause}" if floors else ""
 
 
 class LayerPairs:
@@ -295,9 +313,12 @@ def followed_convention(key: str | None, ignore: int | None, surface: str, hd: s
     return convention
 
 
-def _tolerance_of(structure: str, tolerance: float | Mapping[str, float]) -> float:
-    if not isinstance(tolerance, Mapping):
-        return float(tolerance)
-    if structure not in tolerance:
-        raise InvalidInput(f"nsd_tolerance has no entry for structure {structure!r}; it has {', '.join(tolerance)}.")
-    return float(tolerance[structure])
+def _tolerances(structures: Iterable[str], given: float | Mapping[str, float]) -> dict[str, float]:
+    """Return the tolerance of each structure; every one that was given is checked, whatever it is for."""
+    if not isinstance(given, Mapping):
+        return dict.fromkeys(structures, check_tolerance(given))
+    checked = {name: check_tolerance(tolerance) for name, tolerance in given.items()}
+    for name in structures:
+        if name not in checked:
+            raise InvalidInput(f"nsd_tolerance has no entry for structure {name!r}; it has {', '.join(checked)}.")
+    return checked

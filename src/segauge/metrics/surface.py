@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Literal, get_args
 
@@ -77,7 +78,7 @@ def surface_metrics(
     """
     pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
-    kind, tolerance = check_surface(surface), _checked_tolerance(nsd_tolerance)
+    kind, tolerance = check_surface(surface), check_tolerance(nsd_tolerance)
     masks = cut_out(pred_array, gt_array, threads=threads)
     if masks is None:
         return {"hd": 0.0, "hd95": 0.0, "assd": 0.0, "masd": 0.0, "nsd": 1.0}
@@ -111,9 +112,7 @@ def hausdorff_percentile(sd: SurfaceDistances, percent: float, mode: HdMode = "d
     """
     if not 0 < percent <= 100:
         raise InvalidInput(f"percent: expected more than 0 and at most 100, got {percent}.")
-    if mode not in HD_MODES:
-        raise InvalidInput(f"hd mode: expected one of {', '.join(map(repr, HD_MODES))}, got {mode!r}.")
-    if mode == "pooled":
+    if check_hd_mode(mode) == "pooled":
         return weighted_percentile(*sd.both, percent)
     return max(weighted_percentile(sd.d_pg, sd.w_pg, percent), weighted_percentile(sd.d_gp, sd.w_gp, percent))
 
@@ -132,7 +131,7 @@ def masd(sd: SurfaceDistances) -> float:
 
 def nsd(sd: SurfaceDistances, tolerance: float) -> float:
     """Normalized surface Dice: share of both surfaces' area within `tolerance` mm of the other; 0 to 1, 1 is best."""
-    limit = _checked_tolerance(tolerance) + sd.rounding_mm
+    limit = check_tolerance(tolerance) + sd.rounding_mm
     kernel = engine()
     within = kernel.weight_within(sd.d_pg, sd.w_pg, limit) + kernel.weight_within(sd.d_gp, sd.w_gp, limit)
     return min(float(within) / (sd.area_pred + sd.area_gt), 1.0)
@@ -140,7 +139,7 @@ def nsd(sd: SurfaceDistances, tolerance: float) -> float:
 
 def nsd_curve(sd: SurfaceDistances, tolerances: Sequence[float] | Floats) -> Floats:
     """Return the normalized surface Dice at each of several tolerances in mm."""
-    limits = np.array([_checked_tolerance(tolerance) for tolerance in tolerances]) + sd.rounding_mm
+    limits = np.array([check_tolerance(tolerance) for tolerance in tolerances]) + sd.rounding_mm
     order = np.argsort(limits, kind="stable")
     whole = sd.area_pred + sd.area_gt
     within = _area_within(sd.d_pg, sd.w_pg, limits[order]) + _area_within(sd.d_gp, sd.w_gp, limits[order])
@@ -165,7 +164,7 @@ def boundary_iou(
     """
     pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
-    kind, width = check_surface(surface), _checked_tolerance(width_mm)
+    kind, width = check_surface(surface), check_tolerance(width_mm)
     masks = cut_out(pred_array, gt_array, threads=threads)
     if masks is None:
         return 1.0
@@ -196,10 +195,18 @@ def _area_within(distances: Floats, areas: Floats, limits: Floats) -> Floats:
     return np.cumsum(per_slot)[: len(limits)]
 
 
-def _checked_tolerance(tolerance: float) -> float:
-    if not 0 <= tolerance < float("inf"):
-        raise InvalidInput(f"tolerance: expected a distance of 0 mm or more, got {tolerance}.")
+def check_tolerance(tolerance: float) -> float:
+    """Return a tolerance in mm, or say what is wrong with it."""
+    if not (isinstance(tolerance, (int, float, np.integer, np.floating)) and 0 <= tolerance < math.inf):
+        raise InvalidInput(f"tolerance: expected a distance of 0 mm or more, got {tolerance!r}.")
     return float(tolerance)
+
+
+def check_hd_mode(mode: str) -> HdMode:
+    """Return how percentiles of the Hausdorff distance are taken, or say which ways there are."""
+    if mode not in HD_MODES:
+        raise InvalidInput(f"hd mode: expected one of {', '.join(map(repr, HD_MODES))}, got {mode!r}.")
+    return mode  # type: ignore[return-value]
 
 
 def mask_pair(pred: npt.ArrayLike, gt: npt.ArrayLike) -> tuple[npt.NDArray[np.integer], npt.NDArray[np.integer]]:
