@@ -1,6 +1,7 @@
 """Estimate prints what matters, and the classic bootstrap keeps its stream."""
 
 import json
+import math
 
 import numpy as np
 import pytest
@@ -62,3 +63,16 @@ def test_same_seed_same_bytes_and_names_have_their_own_streams():
     assert first == estimate(values, ci="percentile", seed=1, name="a")
     assert first != estimate(values, ci="percentile", seed=1, name="b")
     assert first != estimate(values, ci="percentile", seed=2, name="a")
+
+
+def test_equal_values_have_no_interval_where_nothing_but_their_spread_is_known():
+    for values in ([0.0] * 3, [2.0] * 6):
+        found = estimate(values, bounds=(0.0, math.inf), unit="mm")
+        assert (found.ci_low, found.ci_high, found.half_width) == (None, None, None)
+        assert "no interval: all values equal" in found.details()
+        assert found.to_dict()["no_interval"] == "all values equal"
+    assert estimate([0.9] * 3, bounds=(0.0, 1.0), ci="t").ci_low is None
+    # What the ends of the scale, or the order of the values alone, say stays.
+    assert estimate([1.0] * 3, bounds=(0.0, 1.0)).ci_low < 0.9
+    assert estimate([2.0] * 6, statistic="median").ci_high == 2.0
+    assert "no_interval" not in estimate([2.0, 3.0]).to_dict()

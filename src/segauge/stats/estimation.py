@@ -18,6 +18,8 @@ from segauge.stats.resampling import Floats, Sample, index_blocks, require_level
 
 #: Below this many cases the resampled t statistics are too often undefined; `ci="auto"` then takes Student's t.
 FEWEST_FOR_BOOTSTRAP_T = 5
+#: Why a method that only knows the spread of the values has no interval.
+ALL_EQUAL = "all values equal"
 
 
 @dataclass(frozen=True)
@@ -26,8 +28,8 @@ class Estimate:
 
     Attributes:
         value: the mean (or median) over the n cases; None where there is no case.
-        ci_low, ci_high: limits of the interval; None where none can be given (fewer than 2 cases, or a limit that the
-            method leaves open).
+        ci_low, ci_high: limits of the interval; None where none can be given (fewer than 2 cases, a limit that the
+            method leaves open, or equal values, of which a method that knows no ends of the scale can say nothing).
         level: confidence level of the interval.
         n: how many cases the value is over.
         method: key of the interval method, as in `segauge.stats.METHODS`.
@@ -38,6 +40,7 @@ class Estimate:
         n_clusters: how many independent units (patients) the cases come from; None where every case is one.
         found: for a scale without a worst value (a distance), the share of cases that have a value at all.
         policy: name of the policy for cases without a number, where one was applied.
+        no_interval: why there is no interval although there are cases enough, in words; otherwise "".
 
     """
 
@@ -54,6 +57,7 @@ class Estimate:
     n_clusters: int | None = None
     found: Estimate | None = None
     policy: str = ""
+    no_interval: str = ""
 
     @property
     def n_excluded(self) -> int:
@@ -89,7 +93,8 @@ class Estimate:
         if self.statistic != "mean":
             parts.append(self.statistic)
         has_interval = self.ci_low is not None or self.ci_high is not None
-        parts.append(f"{100 * self.level:g} % {self.method}" if has_interval else "no interval")
+        why = f": {self.no_interval}" if self.no_interval else ""
+        parts.append(f"{100 * self.level:g} % {self.method}" if has_interval else f"no interval{why}")
         return ", ".join(parts)
 
     def _repr_html_(self) -> str:
@@ -111,6 +116,7 @@ class Estimate:
             "n_clusters": self.n_clusters,
             "policy": self.policy,
             "found": None if self.found is None else self.found.to_dict(),
+            **({"no_interval": self.no_interval} if self.no_interval else {}),
         }
 
 
@@ -148,7 +154,7 @@ def estimate(
     `ci="auto"` takes what holds its level on real scores: on a bounded scale (`bounds=(0, 1)` for Dice or NSD) the
     calibrated bootstrap "jeffreys"; without bounds (a distance in mm) "bootstrap-t" over the cases that have a value,
     beside the share of cases that do (`Estimate.found`); for a median the exact order statistics. Fewer than two
-    values have no interval.
+    values have no interval; nor have equal ones, unless the method knows the ends of the scale.
 
     Args:
         values: one value per case; NaN is a case without a value (left out, counted), infinity a failed one.
@@ -204,7 +210,7 @@ def estimate_columns(
         count = len(kept) if units is None else int(units.max(initial=-1)) + 1
         method = _chosen_method(ci, statistic, bounds, count)
         request = Request(level, bounds or (-math.inf, math.inf), n_resamples, stream(seed, "estimate", method, name))
-        low, high = _limits(kept, units, count, method, request)
+        low, high, is_flat = _limits(kept, units, count, method, request)
         for k, j in enumerate(columns):
             results[j] = Estimate(
                 value=_centre(kept[:, k], statistic),
@@ -218,6 +224,7 @@ def estimate_columns(
                 unit=unit,
                 n_clusters=None if units is None else count,
                 found=_found(values[:, j], labels, level),
+                no_interval=ALL_EQUAL if is_flat[k] else "",
             )
     return [results[j] for j in range(values.shape[1])]
 
@@ -358,10 +365,15 @@ def _centre(kept: Floats, statistic: str) -> float | None:
 
 def _limits(
     kept: Floats, units: npt.NDArray[np.intp] | None, count: int, method: str, request: Request
-) -> tuple[list[float], list[float]]:
-    """Return the limits of every column, NaN where there is none."""
+) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """Return the limits of every column, NaN where there is none, and where there is none for lack of any spread."""
     _require_within(kept, request.bounds)
+    none = np.full(kept.shape[1], math.nan)
     if count < 2:
-        return [math.nan] * kept.shape[1], [math.nan] * kept.shape[1]
-    low, high = METHODS[method].function(Sample.of(kept, units), request)
-    return np.maximum(low, request.bounds[0]).tolist(), np.minimum(high, request.bounds[1]).tolist()
+        return none, none, np.zeros(none.shape, dtype=bool)
+    sample = Sample.of(kept, units)
+    low, high = METHODS[method].function(sample, request)
+    knows_spread_only = METHODS[method].statistic == "mean" and not METHODS[method].needs_bounds
+    is_flat = (sample.standard_errors == 0) & knows_spread_only
+    low, high = np.maximum(low, request.bounds[0]), np.minimum(high, request.bounds[1])
+    return np.where(is_flat, math.nan, low), np.where(is_flat, math.nan, high), is_flat
