@@ -10,6 +10,7 @@ from segauge.scores import ScoreTable, Status
 from segauge.stats import (
     MissingPolicy,
     compare,
+    difference,
     paired_significance,
     plan_pairs,
     rank,
@@ -148,6 +149,31 @@ def test_fewer_than_ten_cases_have_intervals_but_no_verdict(method):
     found = compare({"A": np.linspace(0.1, 0.2, 9), "B": np.linspace(0.8, 0.91, 9)}, method=method)["A", "B"]
     assert found.ci_low is not None
     assert found.verdict == "undecided"
+
+
+@pytest.mark.parametrize("method", ["max-t", "bootstrap-t"])
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_very_few_cases_have_the_interval_and_p_value_of_students_t(n, method):
+    few = {name: np.random.default_rng(ord(name)).random(n).tolist() for name in "ACD"}
+    for names in ("AC", "ACD"):
+        pairs = compare({name: few[name] for name in names}, method=method).pairs
+        for pair in pairs:
+            t = scipy_stats.ttest_rel(few[pair.a], few[pair.b])
+            limits = t.confidence_interval(1 - 0.05 / len(pairs))
+            assert (pair.ci_low, pair.ci_high) == pytest.approx((limits.low, limits.high))
+            if method == "max-t":
+                assert pair.p_value == pytest.approx(min(len(pairs) * t.pvalue, 1.0))
+
+
+def test_no_interval_lies_beyond_what_two_scores_can_differ_by():
+    scores = {"A": [0.1, 0.9, 0.2], "B": [0.8, 0.1, 0.3]}
+    pair = compare(scores, metric="dice").pairs[0]
+    assert (pair.ci_low, pair.ci_high) == (-1.0, 1.0)
+    assert compare(scores).pairs[0].ci_high > 1.0  # nobody said which scale
+    tables = [ScoreTable(("a", "b", "c"), ("liver",), ("dice",), np.array(found)[:, None, None], [[Status.PRESENT]] * 3)
+              for found in scores.values()]  # fmt: skip
+    change = difference(*tables).changes[0]
+    assert (change.ci_low, change.ci_high) == (-1.0, 1.0)
 
 
 def test_wilcoxon_speaks_of_the_typical_case():

@@ -14,11 +14,11 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
-from segauge.stats.estimation import finite
+from segauge.stats.estimation import FEWEST_FOR_BOOTSTRAP_T, finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix, score_matrix, selected_metric
-from segauge.stats.multiplicity import CORRECTIONS
-from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, wilcoxon
+from segauge.stats.multiplicity import CORRECTIONS, bonferroni
+from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, t_p_values, wilcoxon
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.resampling import Floats, require_level, require_resamples, stream
 from segauge.stats.scales import told_scale
@@ -43,7 +43,8 @@ class PairResult:
         n: cases that both have a score for, and those where there is nothing to find and only one of them found nothing
             (see `ScoreMatrix.differences`).
         delta: mean of a - b over these cases, in the metric's unit.
-        ci_low, ci_high: its interval, simultaneous over all pairs where the method is; None below 2 cases.
+        ci_low, ci_high: its interval, simultaneous over all pairs where the method is, and never beyond what two scores
+            can differ by; None below 2 cases.
         p_value: adjusted for all pairs; None where the method has none or there are too few cases.
         effect_size: delta over the standard deviation of the differences; None where that is 0.
         wins: share of cases where a is better, ties counting half; None for an average of task means, which no single
@@ -185,8 +186,8 @@ def compare(
         method: "max-t": symmetric bootstrap-t intervals and p-values that hold for all pairs together (regularised
             step-down maximum); with two models the plain symmetric bootstrap-t. "bootstrap-t": the same, pair by
             pair. Both take the exact sign test for two models of which a case only says who is ahead (all differences
-            that are not 0 have one absolute value). "percentile": percentile intervals. "t", "wilcoxon", "sign-flip":
-            those tests.
+            that are not 0 have one absolute value), and Student's t below five cases, corrected for all pairs.
+            "percentile": percentile intervals. "t", "wilcoxon", "sign-flip": those tests.
         correction: over the pairs: "holm", "bonferroni" or "none". "max-t" has its own, "step-down"; the others take
             Holm unless told otherwise.
         level: confidence level; a verdict needs p < 1 - level.
@@ -291,15 +292,17 @@ class _Tested:
 
 def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n_resamples: int, seed: int) -> _Tested:
     direction = np.sign(pairs.facts.means)
-    if method == "max-t":
-        half = half_widths(np.quantile(pairs.resampled.max(axis=1), level, method="higher"), pairs.errors)
-        return _Tested(*_limits(pairs, half, level), pairs.joint_p_values(), direction)
-    adjust = CORRECTIONS[correction]
     # An interval has no step-down: with Holm or Bonferroni it is widened for the number of pairs.
     each = level if correction == "none" else 1.0 - (1.0 - level) / pairs.first.size
+    if method == "max-t":
+        half = half_widths(np.quantile(pairs.resampled.max(axis=1), level, method="higher"), pairs.errors)
+        p = np.where(_is_small(pairs), bonferroni(_t_p_values(pairs)), pairs.joint_p_values())
+        return _Tested(*_limits(pairs, half, level, each), p, direction)
+    adjust = CORRECTIONS[correction]
     if method == "bootstrap-t":
         half = half_widths(np.quantile(pairs.resampled, each, axis=0, method="higher"), pairs.errors)
-        return _Tested(*_limits(pairs, half, each), adjust(pairs.single_p_values()), direction)
+        p = np.where(_is_small(pairs), _t_p_values(pairs), pairs.single_p_values())
+        return _Tested(*_limits(pairs, half, each, each), adjust(p), direction)
     request = Request(each, (-np.inf, np.inf), n_resamples, stream(seed, "cases"))
     low, high = METHODS["percentile" if method == "percentile" else "t"].function(pairs.sample(), request)
     if method == "percentile":
@@ -314,11 +317,27 @@ def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n
     return _Tested(low, high, adjust(p), direction)
 
 
-def _limits(pairs: PairStatistics, half: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return mean -+ half width, and where a pair is told apart by the sign test the limits that go with it."""
+def _is_small(pairs: PairStatistics) -> npt.NDArray[np.bool_]:
+    """Return which pairs have too few cases in common for the bootstrap-t; Student's t is then taken, as for a mean."""
+    return np.asarray((pairs.facts.units < FEWEST_FOR_BOOTSTRAP_T) & ~pairs.by_sign_test)
+
+
+def _t_p_values(pairs: PairStatistics) -> Floats:
+    return t_p_values(pairs.facts.means, pairs.facts.errors, pairs.facts.units)
+
+
+def _limits(pairs: PairStatistics, half: Floats, level: float, each: float) -> tuple[Floats, Floats]:
+    """Return mean -+ half width, and where a pair is told apart by the sign test the limits that go with it.
+
+    Pairs with very few cases have Student's t at the level `each`.
+    """
+    from scipy.special import stdtrit
+
     low, high = pairs.sign_limits(level)
-    means, signs = pairs.facts.means, pairs.by_sign_test
-    return np.where(signs, low, means - half), np.where(signs, high, means + half)
+    facts, signs = pairs.facts, pairs.by_sign_test
+    t = stdtrit(np.maximum(facts.units - 1.0, 1.0), (1.0 + each) / 2.0)
+    half = np.where(_is_small(pairs), half_widths(t, facts.errors), half)
+    return np.where(signs, low, facts.means - half), np.where(signs, high, facts.means + half)
 
 
 def _pair_result(
@@ -328,7 +347,10 @@ def _pair_result(
     facts = pairs.facts
     has_interval, n = facts.units[k] > 1, int(facts.n[k])
     delta, deviation = float(facts.means[k]), float(facts.deviations[k])
-    low, high = (finite(tested.low[k]), finite(tested.high[k])) if has_interval else (None, None)
+    lower, upper = matrix.mean_bounds
+    most = upper - lower  # that two scores can differ by
+    limits = max(tested.low[k], -most), min(tested.high[k], most)
+    low, high = map(finite, limits) if has_interval else (None, None)
     p_value = float(tested.p_values[k]) if has_interval and tested.p_values is not None else None
     verdict: Verdict = "undecided"
     if low is not None and high is not None and facts.units[k] >= FEWEST_FOR_VERDICT:

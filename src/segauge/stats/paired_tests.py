@@ -25,10 +25,15 @@ EXACT_FLIPS = 12
 
 def paired_t(sample: Sample) -> Floats:
     """Return the two-sided p-values of Student's t for a mean difference of 0."""
+    return t_p_values(sample.means, sample.standard_errors, sample.units)
+
+
+def t_p_values(means: Floats, errors: Floats, units: Floats) -> Floats:
+    """Return the two-sided p-values of Student's t for means of 0, from their standard errors and numbers of cases."""
     from scipy.special import stdtr
 
-    t = _ratio_or_infinite(np.abs(sample.means), sample.standard_errors)
-    return np.minimum(2.0 * stdtr(np.maximum(sample.units - 1.0, 1.0), -t), 1.0)
+    t = _ratio_or_infinite(np.abs(means), errors)
+    return np.minimum(2.0 * stdtr(np.maximum(units - 1.0, 1.0), -t), 1.0)
 
 
 def sign_test(positive: Floats, negative: Floats) -> Floats:
