@@ -294,3 +294,22 @@ def test_the_limits_of_an_exact_gap_do_not_deny_the_test():
     assert gap.p_value == pytest.approx(0.0867, abs=1e-4)
     assert gap.ci_low == 0.0
     assert gap.ci_high == pytest.approx(0.687, abs=1e-3)
+
+
+@pytest.mark.parametrize("n_resamples", [100, 1000, 1999])
+def test_a_gap_is_significant_where_its_interval_does_not_hold_zero_and_nowhere_else(n_resamples):
+    rng = np.random.default_rng(11)
+    labels = np.repeat(["a", "b", "c", "d"], 20).tolist()
+    said = []
+    for seed in range(40):
+        values = rng.beta(8, 2, 80) - np.repeat([0.0, 0.02, 0.08, 0.12], 20)
+        found = estimate_groups(values, labels, n_resamples=n_resamples, seed=seed).gaps
+        said += [(gap.p_value < 0.05, not gap.ci_low <= 0.0 <= gap.ci_high) for gap in found]
+    assert {significant for significant, _ in said} == {True, False}
+    assert all(significant == excludes_zero for significant, excludes_zero in said)
+
+
+def test_no_gap_has_limits_beyond_the_scale():
+    values, labels = [0.0, 0.1, 0.0, 0.2, 0.9, 1.0, 0.9, 1.0, 0.8, 0.1], ["a"] * 5 + ["b"] * 5
+    assert estimate_groups(values, labels).gaps[0].ci_low < -1.0  # nobody said which scale
+    assert estimate_groups(values, labels, bounds=(0.0, 1.0)).gaps[0].ci_low == -1.0

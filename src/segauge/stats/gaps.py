@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -11,7 +12,6 @@ import numpy.typing as npt
 from segauge.stats.comparison import half_widths
 from segauge.stats.estimation import finite
 from segauge.stats.group_tests import fisher_exact, share_gap_limits
-from segauge.stats.multiplicity import step_down
 from segauge.stats.resampling import Floats, Sample, stream
 
 Flags = npt.NDArray[np.bool_]
@@ -19,7 +19,10 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Gap:
-    """The difference of two groups' means (a - b), with an interval and p-value that hold for all pairs of groups."""
+    """The difference of two groups' means (a - b), with an interval and p-value that hold for all pairs of groups.
+
+    The p-value is below 1 - level where the interval does not hold 0, and nowhere else.
+    """
 
     a: str
     b: str
@@ -36,8 +39,12 @@ def group_gaps(
     level: float,
     n_resamples: int,
     seed: int,
+    most: float = math.inf,
 ) -> list[tuple[Gap, ...]]:
     """Regularised max-t over all pairs of groups, per column of `data` (a model), each column by itself.
+
+    Not step-down: an interval has no steps, and a gap whose interval holds 0 must not be called significant. `most` is
+    what two means can differ by; no limit lies beyond.
 
     Two groups of independent cases with only two values (found or not) are compared by Fisher's exact test: a resample
     without the few cases of one kind has no spread at all, and the bootstrap-t breaks down.
@@ -48,7 +55,7 @@ def group_gaps(
     if cluster is None and len(masks) == 2 and _are_apart(masks, None):
         exact = [_gap_of_shares(column, masks, level) for column in data.T]
     rest = [j for j, gap in enumerate(exact) if gap is None]
-    resampled = iter(_resampled_gaps(data[:, rest], masks, cluster, level, n_resamples, seed) if rest else ())
+    resampled = iter(_resampled_gaps(data[:, rest], masks, cluster, level, n_resamples, seed, most) if rest else ())
     return [next(resampled) if gap is None else (gap,) for gap in exact]
 
 
@@ -59,6 +66,7 @@ def _resampled_gaps(
     level: float,
     n_resamples: int,
     seed: int,
+    most: float = math.inf,
 ) -> list[tuple[Gap, ...]]:
     """Return the gaps of every column by the regularised max-t."""
     names = list(masks)
@@ -73,9 +81,11 @@ def _resampled_gaps(
             observed = np.abs(delta) / (spread + extra)
         # 0 / 0: two groups without any spread and without a difference.
         resampled, observed = np.nan_to_num(resampled, posinf=np.inf), np.nan_to_num(observed, posinf=np.inf)
-        half = half_widths(np.quantile(resampled.max(axis=1), level, method="higher"), spread + extra)
-        p = step_down(observed, resampled)
-        limits = [(finite(delta[k] - half[k]), finite(delta[k] + half[k])) for k in range(delta.size)]
+        largest = resampled.max(axis=1)
+        half = half_widths(np.quantile(largest, level, method="higher"), spread + extra)
+        p = (1.0 + (largest[:, None] >= observed).sum(axis=0)) / (n_resamples + 1.0)
+        low, high = np.maximum(delta - half, -most), np.minimum(delta + half, most)
+        limits = [(finite(low[k]), finite(high[k])) for k in range(delta.size)]
         found.append(
             tuple(
                 Gap(names[a], names[b], float(delta[k]), *limits[k], float(p[k]))
