@@ -58,7 +58,7 @@ def test_rank_frequencies_are_those_of_the_resamples_of_the_pairs(clustered, abs
     ids = [f"{i:02}" for i in range(60)]
     given = {name: dict(zip(ids, values, strict=True)) for name, values in scores.items()}
     matrix = score_matrix(
-        given, scale=Scale(True, (0, 1)), cluster={case: case[0] for case in ids} if clustered else None
+        given, scale=Scale(True, (0, 1)), cluster={case: case[1] for case in ids} if clustered else None
     ).scored_cases()
     pairs = pair_statistics(matrix, 300, 5)
     ranks = average_ranks(np.nanmean(matrix.values, axis=0) + pairs.model_shifts)
@@ -86,6 +86,21 @@ def test_order_is_that_of_the_means_and_rank_sets_hold_it():
 def test_replication_is_less_sure_of_the_winner_than_the_bootstrap():
     found = rank(SCORES, **OPTIONS).models[0]
     assert found.win_probability < found.win_frequency
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_cases_too_few_to_tell_models_apart_give_no_chance_to_win(n):
+    few = {"A": [0.9 + 0.001 * k for k in range(n)], "B": [0.8] * n}
+    patients = {f"{k + 1:0{len(str(3 * n))}d}": str(k // 3) for k in range(3 * n)}
+    for found in (rank(few), rank({key: np.repeat(values, 3) for key, values in few.items()}, cluster=patients)):
+        assert [(model.win_frequency, model.win_probability) for model in found.models] == [(None, None)] * 2
+        assert found.models[0].chances == ("", "")
+
+
+def test_no_chance_is_printed_as_certain():
+    found = rank({"A": EASY + 0.3, "B": EASY, "C": EASY[::-1]}, n_resamples=500)
+    assert found.models[0].win_probability == 1.0
+    assert [model.chances[1] for model in found.models] == [">0.99", "<0.01", "<0.01"]
 
 
 def test_adding_a_model_changes_no_other_interval():

@@ -23,7 +23,7 @@ from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
-from segauge.nouns import counted
+from segauge.nouns import chance_text, counted
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 
 
@@ -105,7 +105,7 @@ def _cells(ranking: Ranking) -> list[list[str]]:
     for model in ranking.models:
         failed = f"{100 * model.failure_share:.0f} %" if model.failure_share else ""
         ranks = f"{model.rank_low}-{model.rank_high}" if model.rank_low < model.rank_high else f"{model.rank_low}"
-        score, wins = str(model.score), f"{model.win_probability:.2f}"
+        score, wins = str(model.score), chance_text(model.win_probability)
         rows.append([str(model.place), one_line(model.name), score, str(model.score.n), failed, ranks, wins])
     return rows
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
-from segauge.nouns import counted
+from segauge.nouns import chance_text, counted
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     SIGN_TEST,
@@ -45,7 +45,9 @@ class RankedModel:
         score: its mean with interval, n and failures.
         failure_share: share of its cases that failed.
         win_frequency: how often it comes first among resampled cases (*bootstrap win frequency*): too sure of itself.
-        win_probability: chance to come first on a new set of as many cases (*replication win probability*).
+            None of fewer than 10 cases (patients), which are too few to tell models apart.
+        win_probability: chance to come first on a new set of as many cases (*replication win probability*); None
+            likewise.
         mean_rank: its mean rank over the resamples.
 
     """
@@ -57,9 +59,14 @@ class RankedModel:
     rank_high: int
     score: Estimate
     failure_share: float
-    win_frequency: float
-    win_probability: float
+    win_frequency: float | None
+    win_probability: float | None
     mean_rank: float
+
+    @property
+    def chances(self) -> tuple[str, str]:
+        """Win frequency and win probability as they are printed: none of them is certain."""
+        return chance_text(self.win_frequency), chance_text(self.win_probability)
 
 
 @dataclass(frozen=True)
@@ -235,6 +242,7 @@ def rank_matrix(
     frequency = _first_shares(resampled)
     replication = _first_shares(average_ranks(means + np.sqrt(2.0) * shifts))
     estimates = _estimates(matrix, ci, level, n_resamples, seed)
+    too_few = _units(matrix) < FEWEST_FOR_VERDICT
     tau = kendall_tau(average_ranks(means), resampled)
     return Ranking(
         models=tuple(
@@ -246,8 +254,8 @@ def rank_matrix(
                 rank_high=int(high[j]),
                 score=estimates[j],
                 failure_share=float(shares[j]),
-                win_frequency=float(frequency[j]),
-                win_probability=float(replication[j]),
+                win_frequency=None if too_few else float(frequency[j]),
+                win_probability=None if too_few else float(replication[j]),
                 mean_rank=float(resampled[:, j].mean()),
             )
             for j in order
@@ -315,8 +323,13 @@ def _first_shares(ranks: Floats) -> Floats:
     return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
+def _units(matrix: ScoreMatrix) -> int:
+    """Return how many independent cases, or patients, there are."""
+    return len(matrix.cases if matrix.clusters is None else set(matrix.clusters))
+
+
 def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
-    units = len(matrix.cases) if matrix.clusters is None else len(set(matrix.clusters))
+    units = _units(matrix)
     if units < FEWEST_FOR_VERDICT:
         few = counted(units, "case" if matrix.clusters is None else "patient")
         verb = "is" if units == 1 else "are"

@@ -12,7 +12,7 @@ from pathlib import Path
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.nouns import chance_text, counted
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord
@@ -146,6 +146,6 @@ def _cells(standing: Standing) -> tuple[str, ...]:
         "" if estimate is None else str(estimate.n),
         failed,
         ranks if standing.rank_low != standing.rank_high else str(standing.rank_low or ""),
-        "" if standing.win_probability is None else f"{standing.win_probability:.2f}",
+        chance_text(standing.win_probability),
         "" if standing.exposure == "none" else standing.exposure,
     )

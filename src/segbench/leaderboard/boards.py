@@ -33,8 +33,8 @@ class Standing:
         suspect: whether its result should not be believed.
         place: 1 + the number of models that are significantly better; models that share it cannot be told apart.
         rank_low, rank_high: ranks that the data do not exclude.
-        win_frequency: how often it is first among resampled cases.
-        win_probability: chance to be first on a new set of as many cases.
+        win_frequency: how often it is first among resampled cases; None where these are too few to tell models apart.
+        win_probability: chance to be first on a new set of as many cases; None likewise.
         failure_share: share of its cases that failed.
 
     """
