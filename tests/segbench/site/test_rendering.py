@@ -94,7 +94,7 @@ def test_the_front_page_shows_the_board_without_a_script(site):
     assert board.sentence in text.replace("&#39;", "'")
     assert "saw labels" in text
     assert "not ranked" in text
-    assert board.standings[0].win_probability == 1.0  # in resamples, which is not certain
+    assert board.standings[0].win_probability >= 0.995  # in resamples, which is not certain
     assert "&gt;99 %" in text
 
 
