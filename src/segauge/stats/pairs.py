@@ -141,13 +141,11 @@ class PairStatistics:
         p = (1.0 + (self.resampled >= self.statistics).sum(axis=0)) / (len(self.resampled) + 1.0)
         return np.where(self.by_sign_test, sign_test(self.facts.positive, self.facts.negative), p)
 
-    def joint_p_values(self, chosen: npt.NDArray[np.intp] | None = None) -> Floats:
-        """Return p-values that hold for the chosen pairs (all if None) together: the step-down maximum."""
+    def joint_p_values(self) -> Floats:
+        """Return p-values that hold for all pairs together: the step-down maximum."""
         if len(self.matrix.models) == 2:
-            return self.single_p_values()[slice(None) if chosen is None else chosen]
-        if chosen is None:
-            return step_down(self.statistics, self.resampled)
-        return step_down(self.statistics[chosen], self.resampled[:, chosen])
+            return self.single_p_values()
+        return step_down(self.statistics, self.resampled)
 
     @property
     def by_sign_test(self) -> npt.NDArray[np.bool_]:

@@ -280,24 +280,17 @@ def rank_matrix(
 def rank_sets(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> tuple[Floats, Floats]:
     """Return per model the lowest and highest rank that the data do not exclude.
 
-    A model's own pairs are tested together (step-down maximum); its rank is at least 1 + the number of models that are
-    significantly better, and at most their number minus those that are significantly worse. With fewer than 10
-    cases nothing is excluded.
+    All pairs are tested together, as in the comparison, so that rank sets, places and verdicts cannot disagree: a rank
+    is at least 1 + the number of models that are significantly better, and at most their number minus those that are
+    significantly worse. Pairs with fewer than 10 cases exclude nothing.
     """
     count = len(matrix.models)
-    low, high = np.ones(count), np.full(count, float(count))
-    sign = 1.0 if matrix.scale.higher_is_better else -1.0
-    first_leads = sign * pairs.facts.means > 0
-    for j in range(count):
-        own = np.flatnonzero((pairs.first == j) | (pairs.second == j))
-        own = own[pairs.facts.units[own] >= FEWEST_FOR_VERDICT]
-        if not own.size:
-            continue
-        told_apart = pairs.joint_p_values(own) < 1.0 - level
-        leads = (pairs.first[own] == j) == first_leads[own]
-        low[j] += np.count_nonzero(told_apart & ~leads)
-        high[j] -= np.count_nonzero(told_apart & leads)
-    return low, high
+    told_apart = (pairs.joint_p_values() < 1.0 - level) & (pairs.facts.units >= FEWEST_FOR_VERDICT)
+    first_leads = pairs.facts.means > 0 if matrix.scale.higher_is_better else pairs.facts.means < 0
+    better = np.where(first_leads, pairs.first, pairs.second)[told_apart]
+    worse = np.where(first_leads, pairs.second, pairs.first)[told_apart]
+    low, high = 1 + np.bincount(worse, minlength=count), count - np.bincount(better, minlength=count)
+    return low.astype(np.float64), high.astype(np.float64)
 
 
 def leave_one_out(matrix: ScoreMatrix) -> tuple[tuple[Flip, ...], float]:
@@ -334,10 +327,10 @@ def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
         few = counted(units, "case" if matrix.clusters is None else "patient")
         verb = "is" if units == 1 else "are"
         return f"All models share the first place: {few} {verb} too few (10) to tell any two apart."
-    own = counted(len(matrix.models) - 1, "pair")
-    test = f"regularised max-t, step-down within its own {own}"
-    if pairs.by_sign_test.any():  # of two models only
-        test = SIGN_TEST
+    if len(matrix.models) == 2:
+        test = SIGN_TEST if pairs.by_sign_test.any() else "symmetric bootstrap-t"
+    else:
+        test = f"regularised max-t, step-down over all {pairs.first.size} pairs"
     return (
         f"A model's place is 1 + the number of models that are significantly better than it ({test}, "
         f"{100 * level:g} %)."
