@@ -12,6 +12,7 @@ from segauge.stats import (
     MissingPolicy,
     average_matrix,
     compare,
+    estimate,
     kendall_tau,
     order_stability,
     rank,
@@ -359,3 +360,36 @@ def test_the_rule_names_the_test_that_made_the_places():
     assert ("exact sign test" in other.rule, "bootstrap-t" in other.rule) == (False, True)
     three = rank({"a": a, "b": np.round(b), "c": a}, bounds=(0, 1), n_resamples=500)
     assert "max-t" in three.rule
+
+
+def tasks_of(values):
+    """Return the scores of two models on three tasks; NaN is a case that a task does not have."""
+    ids = [f"{k:02d}" for k in range(values.shape[1])]
+    return {
+        f"t{t}": score_matrix({m: dict(zip(ids, part[:, j], strict=True)) for j, m in enumerate("AB")}, metric="dice")
+        for t, part in enumerate(values)
+    }
+
+
+@pytest.mark.parametrize("n", [3, 6, 12])
+def test_an_average_has_the_interval_of_the_case_means_where_every_case_has_every_task(n):
+    values = np.random.default_rng(n).beta(9, 1, (3, n, 2))
+    found = rank_tasks(tasks_of(values), n_resamples=200).average
+    for j, model in enumerate("AB"):
+        score, means = found[model].score, values[:, :, j].mean(axis=0)
+        expected = estimate(means, bounds=(0, 1))
+        assert score.method == expected.method == "jeffreys"
+        assert (score.ci_low, score.ci_high) == pytest.approx((expected.ci_low, expected.ci_high), abs=1e-9)
+        # As a summary over structures has it, whose values are clustered by case.
+        pooled = estimate(values[:, :, j].ravel(), bounds=(0, 1), cluster=np.tile(np.arange(n), 3))
+        assert (score.ci_low, score.ci_high) == pytest.approx((pooled.ci_low, pooled.ci_high), abs=1e-9)
+
+
+def test_no_limit_of_an_average_is_open_where_tasks_have_other_cases():
+    values = np.ones((3, 12, 2))
+    values[1, 4:], values[2, 3:] = np.nan, np.nan
+    values[2, 0] = 0.0  # what the other cases of this task add to the average lies outside of the scale
+    found = rank_tasks(tasks_of(values), n_resamples=200).average
+    assert average_matrix(tasks_of(values)).values.max() > 1.3
+    for model in found.models:
+        assert 0.0 <= model.score.ci_low < model.score.value < model.score.ci_high <= 1.0

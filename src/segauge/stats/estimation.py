@@ -191,10 +191,12 @@ def estimate_columns(
     seed: int = 0,
     name: str = "",
     unit: str = "",
+    linearised: bool = False,
 ) -> list[Estimate]:
     """Return the estimate of every column of (cases, columns), as `estimate` does of one.
 
     Columns with values for the same cases share their resamples, and no column's digits depend on the others.
+    `linearised`: a value is what its case adds to an average, which has bounds that the value may pass.
     """
     require_level(level)
     require_resamples(n_resamples)
@@ -210,6 +212,8 @@ def estimate_columns(
         count = len(kept) if units is None else int(units.max(initial=-1)) + 1
         method = _chosen_method(ci, statistic, bounds, count)
         request = Request(level, bounds or (-math.inf, math.inf), n_resamples, stream(seed, "estimate", method, name))
+        if not linearised or method == "gaffke":
+            _require_within(kept, request.bounds)
         low, high, is_flat = _limits(kept, units, count, method, request)
         for k, j in enumerate(columns):
             results[j] = Estimate(
@@ -367,7 +371,6 @@ def _limits(
     kept: Floats, units: npt.NDArray[np.intp] | None, count: int, method: str, request: Request
 ) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """Return the limits of every column, NaN where there is none, and where there is none for lack of any spread."""
-    _require_within(kept, request.bounds)
     none = np.full(kept.shape[1], math.nan)
     if count < 2:
         return none, none, np.zeros(none.shape, dtype=bool)

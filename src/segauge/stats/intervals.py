@@ -123,16 +123,20 @@ def _of_independent(sample: Sample, mean: Floats, lower: float, width: float) ->
 
     Of patients with as many cases each, these are the means of the patients. Where some have more cases than others,
     the patients are worth fewer (Kish 1965), and the squares are those that go with the standard error of the mean;
-    never more than values from 0 to 1 can have.
+    never more than values from 0 to 1 can have. So it is where values leave the scale, as what a case adds to an
+    average over structures may.
     """
-    if (sample.n == sample.units).all():
-        raw_square = sample.squares / sample.n
-        return sample.n, np.clip((raw_square - 2.0 * lower * sample.means + lower**2) / width**2, mean**2, mean)
+    raw_square = sample.squares / sample.n
+    square = np.clip((raw_square - 2.0 * lower * sample.means + lower**2) / width**2, mean**2, mean)
+    slack = 1e-9 * width
+    inside = (sample.sums.min(axis=0) >= lower - slack) & (sample.sums.max(axis=0) <= lower + width + slack)
+    is_plain = inside & (sample.n == sample.units)
     error = (sample.standard_errors / width) ** 2
     most = mean * (1.0 - mean)
     units = sample.n**2 / np.broadcast_to(sample.sizes**2, sample.sums.shape).sum(axis=0)
     n = np.minimum(units, 1.0 + np.divide(most, error, out=np.full_like(error, np.inf), where=error > 0))
-    return n, mean**2 + np.minimum((n - 1.0) * error, most)
+    by_error = mean**2 + np.minimum((n - 1.0) * error, most)
+    return np.where(is_plain, sample.n, n), np.where(is_plain, square, by_error)
 
 
 def gaffke(sample: Sample, request: Request) -> Limits:

@@ -339,16 +339,13 @@ def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
 
 def _estimates(matrix: ScoreMatrix, ci: str, level: float, n_resamples: int, seed: int) -> list[Estimate]:
     found = estimate_columns(
-        matrix.values, bounds=matrix.scale.bounds, ci=ci, level=level, cluster=matrix.clusters, n_resamples=n_resamples,
-        seed=seed, name=matrix.title, unit=matrix.scale.unit,
+        matrix.values, bounds=matrix.mean_bounds, ci=ci, level=level, cluster=matrix.clusters, n_resamples=n_resamples,
+        seed=seed, name=matrix.title, unit=matrix.scale.unit, linearised=matrix.linearised,
     )  # fmt: skip
-    low, high = matrix.mean_bounds
     columns = [matrix.columns.get(name, Resolved(matrix.values[:, j])) for j, name in enumerate(matrix.models)]
     return [
         replace(
             result,
-            ci_low=None if result.ci_low is None else max(result.ci_low, low),
-            ci_high=None if result.ci_high is None else min(result.ci_high, high),
             excluded=dict(column.excluded),
             failed={**column.failed, **column.behind},
             policy=str(column.policy) if matrix.columns else "",
