@@ -49,6 +49,17 @@ def test_nothing_invented_where_there_is_nothing_is_a_number_and_counts():
     assert (found["dice"].n, dict(found["dice"].excluded)) == (2, {"absent": 8})
 
 
+def test_no_value_of_a_measurement_is_perfect():
+    values = np.array([[0.1, 2.0], [math.nan, 0.0]])[:, None, :]
+    states = np.array([[Status.PRESENT], [Status.ABSENT]], dtype=object)
+    given = ScoreTable(("a", "b"), ("liver",), ("relative_volume_difference", "volume_difference"), values, states)
+    perfect, scale = MissingPolicy(absent="perfect"), Scale(False, (-1.0, math.inf))
+    relative = resolve(given, "liver", "relative_volume_difference", scale=scale, policy=perfect)
+    np.testing.assert_array_equal(relative.values, [0.1, math.nan])
+    volumes = resolve(given, "liver", "volume_difference", scale=Scale(False), policy=perfect)
+    np.testing.assert_array_equal(volumes.values, [2.0, 0.0])
+
+
 def test_a_prediction_that_is_not_there_has_invented_nothing_that_counts():
     found = summarise(lesions([2, math.nan, 0], [Status.SPURIOUS, Status.ABSENT, Status.ABSENT]))["lesion"]["lesion_fp"]
     assert (found.value, found.n, dict(found.excluded)) == (1.0, 2, {"absent": 1})

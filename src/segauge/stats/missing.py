@@ -20,7 +20,7 @@ from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
 from segauge.stats.estimation import Estimate, estimate
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale, counts_where_absent, scale_of
+from segauge.stats.scales import Scale, counts_where_absent, is_measurement, scale_of
 
 FailedPolicy = Literal["auto", "worst", "penalty", "last", "exclude"]
 AbsentPolicy = Literal["exclude", "perfect"]
@@ -111,6 +111,8 @@ def resolve(
 ) -> Resolved:
     """Return the values of one structure and metric with the policy applied to every case without a number."""
     states = table.status[:, table.structures.index(structure)]
+    if is_measurement(metric):  # none of its values is the best one, which an absent structure could count as
+        policy = replace(policy, absent="exclude")
     return resolve_column(
         table.column(structure, metric), states, table.cases, scale or scale_of(metric), policy,
         counts=counts_where_absent(metric),
