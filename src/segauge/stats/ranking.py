@@ -239,10 +239,9 @@ def rank_matrix(
     order = sorted(range(means.size), key=lambda j: (ranks[scheme][j], -level_means[j], matrix.models[j]))
     flips, flip_share = leave_one_out(matrix)
     shares = failure_shares(matrix)
-    frequency = _first_shares(resampled)
-    replication = _first_shares(average_ranks(means + np.sqrt(2.0) * shifts))
+    frequency = _chances(matrix, resampled)
+    replication = _chances(matrix, average_ranks(means + np.sqrt(2.0) * shifts))
     estimates = _estimates(matrix, ci, level, n_resamples, seed)
-    too_few = _units(matrix) < FEWEST_FOR_VERDICT
     tau = kendall_tau(average_ranks(means), resampled)
     return Ranking(
         models=tuple(
@@ -254,8 +253,8 @@ def rank_matrix(
                 rank_high=int(high[j]),
                 score=estimates[j],
                 failure_share=float(shares[j]),
-                win_frequency=None if too_few else float(frequency[j]),
-                win_probability=None if too_few else float(replication[j]),
+                win_frequency=frequency[j],
+                win_probability=replication[j],
                 mean_rank=float(resampled[:, j].mean()),
             )
             for j in order
@@ -310,10 +309,13 @@ def leave_one_out(matrix: ScoreMatrix) -> tuple[tuple[Flip, ...], float]:
     return tuple(flips), len(flips) / max(len(matrix.cases), 1)
 
 
-def _first_shares(ranks: Floats) -> Floats:
-    """Return how often each column is first; a shared first place counts in equal parts."""
+def _chances(matrix: ScoreMatrix, ranks: Floats) -> list[float] | list[None]:
+    """Return how often each model is first; a shared first place counts in equal parts. None of too few cases."""
+    if _units(matrix) < FEWEST_FOR_VERDICT:
+        return [None] * len(matrix.models)
     best = ranks == ranks.min(axis=1, keepdims=True)
-    return np.asarray((best / best.sum(axis=1, keepdims=True)).mean(axis=0))
+    shares: list[float] = (best / best.sum(axis=1, keepdims=True)).mean(axis=0).tolist()
+    return shares
 
 
 def _units(matrix: ScoreMatrix) -> int:
