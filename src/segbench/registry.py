@@ -78,7 +78,7 @@ class Model(Protocol):
 
     @property
     def options(self) -> Mapping[str, Any]:
-        """What its predictions depend on, besides version and image: plain values, part of the cache key."""
+        """What its predictions depend on, besides version, case and image: plain values, part of the cache key."""
 
     @property
     def needs_gpu(self) -> bool:

@@ -63,8 +63,5 @@ def run(args: argparse.Namespace) -> int:
         board = make_leaderboard(record, jobs=worker_count(record.tables.values()), progress=told)
     print_boards(record, board, every=args.boards)
     save_record(record.with_analysis(board.to_dict()), args.output)
-    out = console()
-    for note in record.notes:
-        out.print(f"note: {note}", markup=False)
-    out.print(f"written: {args.output}", markup=False)
+    console().print(f"written: {args.output}", markup=False)
     return 0

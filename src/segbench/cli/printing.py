@@ -92,6 +92,8 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
     for exclusion in record.exclusions:
         who = " on ".join(part for part in (exclusion["model"], exclusion["structure"]) if part)
         out.print(one_line(f"{who}: {exclusion['reason']}"), markup=False)
+    for note in record.notes:
+        out.print(one_line(f"note: {note}"), markup=False)
     for suspect in record.suspects:
         where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f}"
         out.print(one_line(f"suspect: {where}: {suspect.diagnosis}"), markup=False)

@@ -1,8 +1,9 @@
-"""The prediction cache: one label map per image, model and setting; whole or not there, made once, found again.
+"""The prediction cache: one label map per case, model and setting; whole or not there, made once, found again.
 
-An entry is a file `<image hash>.nii.gz` in a folder named after the model and the hash of everything that its output
-depends on, with a small JSON beside it that says what it is. A file that no longer has the hash of its JSON is made
-again.
+An entry is a file named after the case, and the hash of its id and its image, in a folder named after the model and the
+hash of everything else that its output depends on. A small JSON beside it says what it is; a file that no longer has
+the hash of its JSON is made again. The id counts because every model is told it: two cases with one image may have two
+predictions.
 """
 
 from __future__ import annotations
@@ -25,35 +26,35 @@ SUFFIX = ".nii.gz"
 
 @dataclass(frozen=True)
 class Entry:
-    """Where the prediction of one model for one image lies, whether it is there or not."""
+    """Where the prediction of one model for one case lies, whether it is there or not."""
 
     folder: Path
-    image_hash: str
+    name: str
 
     @property
     def file(self) -> Path:
         """The label map."""
-        return self.folder / f"{self.image_hash}{SUFFIX}"
+        return self.folder / f"{self.name}{SUFFIX}"
 
     @property
     def description(self) -> Path:
         """What the label map is, as JSON."""
-        return self.folder / f"{self.image_hash}.json"
+        return self.folder / f"{self.name}.json"
 
     @property
     def log(self) -> Path:
         """What the model said."""
-        return self.folder / f"{self.image_hash}.log"
+        return self.folder / f"{self.name}.log"
 
     @property
     def lock(self) -> Path:
         """Held by whoever makes it."""
-        return self.folder / f".{self.image_hash}.lock"
+        return self.folder / f".{self.name}.lock"
 
     @property
     def work(self) -> Path:
         """Folder that the model writes to while it is made."""
-        return self.folder / f".{self.image_hash}.work"
+        return self.folder / f".{self.name}.work"
 
     def found(self) -> Mapping[str, Any] | None:
         """Return the description of a prediction that is there and unchanged, None otherwise."""
@@ -73,12 +74,16 @@ class Entry:
         return described
 
 
-def entry_of(root: Path, model: str, settings: Mapping[str, Any], image_hash: str) -> Entry:
-    """Return the entry of a model with these settings for an image."""
-    text = json.dumps(settings, sort_keys=True, allow_nan=False)
-    return Entry(root / f"{safe_name(model)}-{hashlib.sha256(text.encode()).hexdigest()[:12]}", image_hash)
+def entry_of(root: Path, model: str, settings: Mapping[str, Any], case_id: str, image_hash: str) -> Entry:
+    """Return the entry of a model with these settings for a case and its image."""
+    folder = f"{safe_name(model)}-{_hash_of(settings)[:12]}"
+    return Entry(root / folder, f"{safe_name(case_id)}-{_hash_of([case_id, image_hash])[:32]}")
+
+
+def _hash_of(plain: Any) -> str:
+    return hashlib.sha256(json.dumps(plain, sort_keys=True, allow_nan=False).encode()).hexdigest()
 
 
 def safe_name(name: str) -> str:
     """Return a name that any file system takes; the hash behind it tells apart what becomes the same."""
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "model"
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", name).strip("-.")[:60] or "unnamed"

@@ -148,7 +148,7 @@ def _job(
         "structures": {name: list(labels) for name, labels in model.card.structures.items()},
         "device": kind,
     }
-    entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, image_hash)
+    entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, case.case_id, image_hash)
     image = case.image.resolve()
     python = python if model.requirements else None
     argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)

@@ -79,9 +79,10 @@ def score(
     exclusions += [Exclusion("", "", f"{case} is left out for all: {reason}") for case, reason in spoiled.items()]
     tables = {name: _on(table, structures, spoiled) for name, table in tables.items()}
     scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
+    infos = _case_infos(scored)
     return RunRecord(
         dataset=plan.dataset,
-        cases=_case_infos(scored),
+        cases=infos,
         models=tuple(_entry(model, scored, (details or {}).get(model.name, RunDetails())) for model in plan.models),
         structures=structures,
         metrics=next(iter(tables.values())).metrics,
@@ -90,7 +91,7 @@ def score(
         protocol=_protocol(next(iter(results.values()))),
         exclusions=tuple({str(k): str(v) for k, v in vars(one).items()} for one in exclusions),
         suspects=_suspects(scored, config.spot_check_dice),
-        notes=plan.notes,
+        notes=(*plan.notes, *_shared_images(infos)),
         timings=_timings(scored),
         platform={"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()},
     )
@@ -292,6 +293,15 @@ def _case_infos(scored: _Scored) -> tuple[CaseInfo, ...]:
         )
         for i, case in enumerate(scored.cases)
     )
+
+
+def _shared_images(cases: Sequence[CaseInfo]) -> list[str]:
+    """Return which cases have the same image, in words: they are one case that counts more than once."""
+    by_image: dict[str, list[str]] = {}
+    for case in cases:
+        if case.image_sha256 is not None:
+            by_image.setdefault(case.image_sha256, []).append(case.case_id)
+    return [f"{', '.join(ids)} have the same image, byte for byte" for ids in by_image.values() if len(ids) > 1]
 
 
 def _diagonal_mm(scored: _Scored, row: int) -> float | None:
