@@ -1,14 +1,18 @@
-"""Predictions that are there already: a folder with one label map, or one folder of masks, per case."""
+"""Predictions that are there already: a folder with one label map, or one folder of masks, per case.
+
+The folder is somebody's submission: what a link in it leads to outside of it, such as a ground truth, is not opened.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from segauge import read_labels
-from segauge.errors import InvalidInput, SegaugeError
+from segauge.errors import InvalidInput, SegaugeError, UnreadableFile
 from segauge.io import write_nifti
 from segauge.io.contents import content_hash
 from segauge.io.formats import identify, image_stem
@@ -40,7 +44,8 @@ class ReadyPredictions:
         """A hash of the files: other files are other predictions, even of the same names."""
         if not self.folder.is_dir():
             raise InvalidInput(f"predictions: {self.folder} is not there; expected the folder of {self.card.name}.")
-        files = {name: content_hash(path) for name, path in sorted(predictions_in(self.folder).items())}
+        there = sorted(predictions_in(self.folder).items())
+        files = {name: link_out(path, self.folder) or _hash_of(path) for name, path in there}
         return {"files_sha256": hashlib.sha256(json.dumps(files, sort_keys=True).encode()).hexdigest()}
 
     def command(self, image: Path, output: Path, device: str, environment_python: Path | None) -> list[str]:
@@ -72,14 +77,55 @@ def predictions_in(folder: Path) -> dict[str, Path]:
 
 
 def find_prediction(folder: Path, case_id: str, image: Path) -> Path:
-    """Return the prediction of a case: by its id, or by the name that the image or its folder has."""
+    """Return the prediction of a case: by its id, which a name may follow with nnU-Net's channel as its image does.
+
+    Nothing else counts: images of many cases may have one name, or lie in one folder, and no file serves two cases.
+
+    Raises:
+        InvalidInput: if there is none, or if it leads out of the folder.
+
+    """
     there = predictions_in(folder)
-    stem = image_stem(image.name) or image.name
-    names = [name for name in dict.fromkeys((case_id, stem, stem.removesuffix("_0000"), image.parent.name)) if name]
+    stem = image_stem(image.name)
+    names = [case_id, *([stem] if stem == f"{case_id}_0000" else [])]
     for name in names:
         if name in there:
+            link = link_out(there[name], folder)
+            if link:
+                raise InvalidInput(f"{link}. Put the file itself there: what lies elsewhere is not submitted.")
             return there[name]
-    raise InvalidInput(f"no prediction called {' or '.join(names)} in {folder.name}")
+    raise InvalidInput(f"no prediction called {' or '.join(names)} in {folder.name}; name them after the cases")
+
+
+def link_out(prediction: Path, folder: Path) -> str:
+    """Return in words which file of a prediction is a link out of the folder of predictions; "" if none is.
+
+    The folder itself may be reached through a link, and links may lead from one place in it to another.
+    """
+    home = folder.resolve()
+    for path in _files_of(prediction):
+        # By this name also where links lead in a circle.
+        if not Path(os.path.realpath(path)).is_relative_to(home):
+            return f"{path.relative_to(folder)} is a link that leads out of {folder.name}"
+    return ""
+
+
+def _hash_of(prediction: Path) -> str:
+    """Return the hash of what a prediction holds; one that cannot be read fails its own case, later."""
+    try:
+        return content_hash(prediction)
+    except UnreadableFile:
+        return "unreadable"
+
+
+def _files_of(prediction: Path) -> Iterator[Path]:
+    """Yield the file or folder, then what it holds or needs, each before anything opens it."""
+    yield prediction
+    if prediction.is_dir():
+        yield from sorted(prediction.rglob("*"))
+        return
+    with contextlib.suppress(UnreadableFile):  # its reader will say what is wrong
+        yield from identify(prediction).companions(prediction)
 
 
 def write_masks(folder: Path, labels: Mapping[str, int], output: Path) -> None:

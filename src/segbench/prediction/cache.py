@@ -58,6 +58,8 @@ class Entry:
 
     def found(self) -> Mapping[str, Any] | None:
         """Return the description of a prediction that is there and unchanged, None otherwise."""
+        if self.file.is_symlink():
+            return None
         try:
             described = load_json(self.description)
             if isinstance(described, dict) and described.get("sha256") == file_hash(self.file):

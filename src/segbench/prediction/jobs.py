@@ -121,6 +121,8 @@ def _judged(job: Job, ended: Ended) -> Prediction:
 
 def _unusable(output: Path) -> str:
     """Return why an output is no label map in space, "" if it is one."""
+    if output.is_symlink() or output.parent.is_symlink():
+        return "wrote a link in place of an output; expected the label map itself"
     if not output.is_file():
         return "ended without an error, but wrote no output"
     try:

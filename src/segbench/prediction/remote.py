@@ -56,7 +56,8 @@ def predict_there(request: RemoteRequest) -> RemoteAnswer:
             variables=request.variables,
             folder=output.parent,
         )
-        found = output.read_bytes() if output.is_file() and not ended.failure else None
+        is_there = output.is_file() and not output.is_symlink()
+        found = output.read_bytes() if is_there and not ended.failure else None
         return RemoteAnswer(found, ended.failure, ended.seconds, (folder / "log").read_bytes())
 
 

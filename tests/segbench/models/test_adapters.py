@@ -17,7 +17,6 @@ from segbench.label_orders import TOTALSEGMENTATOR_V1, TOTALSEGMENTATOR_V2
 from segbench.models.drivers.brainextractor_bet import isotropic, resampled
 from segbench.models.drivers.moose import merge_arrays
 from segbench.prediction import PredictionSettings, predict
-from segbench.registry import DatasetCase
 from tests.badinputs.files import metaimage_bytes
 from tests.segbench.prediction.toys import cases
 
@@ -193,6 +192,24 @@ def test_an_output_that_is_not_where_it_should_be_is_said(tmp_path):
     assert "expected one output labels.nii.gz, found 0; the output folder holds: other.txt" in ended.stderr
 
 
+@pytest.mark.parametrize(("link", "name"), [("pred.nii.gz", "*.nii.gz"), ("folder", "folder/*.nii.gz")])
+def test_a_folder_program_that_leaves_a_link_has_left_nothing(tmp_path, link, name):
+    """A container sees its input only; we would follow its link to the ground truth."""
+    for folder in ("o", "secret"):
+        (tmp_path / folder).mkdir()
+    image, output = tmp_path / "secret" / "ct.nii.gz", tmp_path / "o" / "labels.nii.gz"
+    image.write_bytes(b"x")
+    described = {"name": "c", "structures": {"liver": 1}, "image": "x", "output_name": name}
+    words = registry.model("container", described).command(image, output, "cpu", None)
+    target = image.parent if link == "folder" else image
+    program = f"import os; os.symlink('{target}', '{{output}}/{link}')"
+    call = [*words[: words.index("--") + 1], sys.executable, "-c", program]
+    ended = subprocess.run(call, capture_output=True, text=True)
+    assert ended.returncode == 3
+    assert "found a link" in ended.stderr
+    assert not output.exists()
+
+
 def test_predictions_that_are_there_already(tmp_path):
     found = cases(tmp_path / "data", 3)
     folder = tmp_path / "ready"
@@ -208,7 +225,7 @@ def test_predictions_that_are_there_already(tmp_path):
     first, second, third = predict([model], found, PredictionSettings(tmp_path / "cache")).predictions
     assert Path(first.file).read_bytes() == found[0].image.read_bytes()
     assert read_labels(second.file).labels.labels() == (5,)
-    assert third.failure.endswith("no prediction called case2 or data in ready")
+    assert third.failure.endswith("no prediction called case2 in ready; name them after the cases")
     # A changed file is another prediction, although its name is the same.
     (folder / "case0.nii.gz").write_bytes(found[1].image.read_bytes())
     again = predict([registry.model("predictions", options)], found[:1], PredictionSettings(tmp_path / "cache"))
@@ -243,17 +260,6 @@ def test_masks_that_share_voxels_are_refused_and_none_of_them_cut(tmp_path):
     given["structures"] = {"liver": 1}
     (one,) = predict([registry.model("predictions", given)], found, PredictionSettings(tmp_path / "cache")).predictions
     assert int((read_labels(one.file).labels.layers[0] == 1).sum()) == 12
-
-
-def test_a_prediction_is_found_by_id_before_name(tmp_path):
-    """KiTS images are all called imaging.nii.gz: the case's id, then the folder's name, tell them apart."""
-    folder = tmp_path / "ready"
-    folder.mkdir()
-    image = cases(tmp_path / "case_00001", 1)[0].image.rename(tmp_path / "case_00001" / "imaging.nii.gz")
-    (folder / "case_00001.nii.gz").write_bytes(image.read_bytes())
-    model = registry.model("predictions", {"name": "m", "structures": {"kidney": 1}, "folder": str(folder)})
-    case = DatasetCase("case_00001", image, image)
-    assert not predict([model], [case], PredictionSettings(tmp_path / "cache")).predictions[0].failure
 
 
 def test_brain_extractors():

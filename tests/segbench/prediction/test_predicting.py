@@ -124,6 +124,7 @@ def test_a_failure_is_that_models_with_its_reason(tmp_path, counted):
     [
         ("pass", "ended without an error, but wrote no output"),
         ("import sys; open(sys.argv[2], 'w').write('no image')", "wrote an output that cannot be read"),
+        ("import os, sys; os.symlink(sys.argv[1], sys.argv[2])", "wrote a link in place of an output"),
         ("import time; time.sleep(60)", "took longer than 1 s"),
         ("x = bytearray(10**9)", "MemoryError"),
     ],

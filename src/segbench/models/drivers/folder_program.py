@@ -4,7 +4,7 @@
         --output-name case.nii.gz -- nnUNetv2_predict_from_modelfolder -i {input} -o {output} -m MODEL
 
 The image is put into a fresh input folder under the given name; `{input}` and `{output}` stand for the two folders.
-What the program leaves at the output name (a pattern may be used) is moved to its place.
+What the program leaves at the output name (a pattern may be used) is moved to its place, unless it is a link.
 """
 
 from __future__ import annotations
@@ -53,6 +53,10 @@ def _collect(folder: Path, name: str, output: Path) -> int:
         sys.stderr.write(
             f"expected one output {name}, found {len(found)}; the output folder holds: {there or 'nothing'}\n"
         )
+        return 3
+    # The program may come from anyone and see nothing but its input: a link would show it what we see.
+    if found[0].is_symlink() or not found[0].resolve().is_relative_to(folder.resolve()):
+        sys.stderr.write(f"expected a file {name}, found a link: {found[0].relative_to(folder)}\n")
         return 3
     shutil.move(found[0], output)
     return 0
