@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,18 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cli.printing import console, one_line, progress_bar
 from segbench.cli.results import DOES_NOT_FOLLOW, JOBS_HELP, job_count, workers
-from segbench.config import RunConfig, read_config
-from segbench.pipeline import fetch_cases, make_predictions, open_benchmark
+from segbench.config import read_config
+from segbench.pipeline import Benchmark, fetch_cases, make_predictions, open_benchmark
+from segbench.prediction import PredictionSettings
 from segbench.records import RunRecord, load_record
-from segbench.registry import DatasetCase, dataset
-from segbench.verification import Verification, verify_predictions, verify_scores, verify_statistics
+from segbench.verification import (
+    Verification,
+    failed_again,
+    verify_config,
+    verify_predictions,
+    verify_scores,
+    verify_statistics,
+)
 
 _SHOWN = 20
 
@@ -26,9 +33,10 @@ def add_parser(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "verify",
         help="check a record: statistics, and with the files scores and predictions",
-        description="Level 1: the statistics follow from the scores. Level 2 (--predictions and --config): the scores "
-        "follow from the prediction files. Level 3 (--again and --config): the predictions can be made again. Exit "
-        "codes: 0 all of it follows, 1 the files cannot be read, 2 usage, 5 something does not follow.",
+        description="Level 1: the statistics follow from the scores; with --config the record has the cases, models, "
+        "cards and settings of that config. Level 2 (--predictions and --config): the scores follow from the "
+        "prediction files. Level 3 (--again and --config): the predictions can be made again, with the same "
+        "scores. Exit codes: 0 all of it follows, 1 the files cannot be read, 2 usage, 5 something does not follow.",
         examples=(
             "segbench verify results/phantom.json",
             "segbench verify results/phantom.json --config configs/phantom.yaml --again",
@@ -37,7 +45,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "results", type=Path, metavar="FILE", help="the record, or a result file of the reference harness"
     )
-    parser.add_argument("--config", type=Path, metavar="FILE", help="config of the run: where dataset and models are")
+    parser.add_argument("--config", type=Path, metavar="FILE", help="config of the run, to compare the record with")
     parser.add_argument("--predictions", type=Path, metavar="FOLDER", help="level 2: folder with the prediction files")
     parser.add_argument("--sample", type=int, metavar="N", help="level 2: only N predictions, chosen at random")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice (default: 0)")
@@ -49,37 +57,52 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Verify level after level, and print what does not follow."""
     record = load_record(args.results)
-    jobs = args.jobs or None
+    if args.config is None and (args.predictions is not None or args.again):
+        raise InvalidInput("Scores can be verified only with the ground truth: pass --config of the run.")
     with progress_bar("statistics") as told:
         found = [verify_statistics(record, jobs=workers(args.jobs, [record]), progress=told)]
-    if args.predictions is not None or args.again:
-        if args.config is None:
-            raise InvalidInput("Scores can be verified only with the ground truth: pass --config of the run.")
-        config = read_config(args.config)
-        if args.predictions is not None:
-            cases = _cases(record, config)
-            found.append(verify_scores(record, cases, args.predictions, sample=args.sample, seed=args.seed, jobs=jobs))
-        if args.again:
-            found.append(_made_again(record, config, jobs))
+    if args.config is not None:
+        with tempfile.TemporaryDirectory(prefix="segbench-verify-") as folder:
+            config = replace(read_config(args.config), cache_dir=Path(folder))
+            found += _with_config(record, open_benchmark(config), args)
     for one in found:
         _print(one)
+    for words in _unchecked(args):
+        console().print(f"not checked: {words}", markup=False)
     return 0 if all(one.holds for one in found) else DOES_NOT_FOLLOW
 
 
-def _cases(record: RunRecord, config: RunConfig) -> Sequence[DatasetCase]:
-    chosen = dataset(config.dataset.name, config.dataset.root, config.dataset.options)
-    chosen.prepare(record.case_ids)
-    return chosen.cases(record.case_ids)
+def _with_config(record: RunRecord, benchmark: Benchmark, args: argparse.Namespace) -> Iterator[Verification]:
+    """Yield what was found with the config, with the prediction files, and with predictions that are made again."""
+    jobs = args.jobs or None
+    yield verify_config(record, benchmark, fetch_cases(benchmark))
+    if args.predictions is None and not args.again:
+        return
+    benchmark = _on_cases_of(record, benchmark)
+    cases = fetch_cases(benchmark)
+    if args.predictions is not None:
+        settings = PredictionSettings(benchmark.config.cache_dir / "failures")
+        tried = failed_again(record, benchmark, cases, settings)
+        yield verify_scores(
+            record, cases, args.predictions, sample=args.sample, seed=args.seed, jobs=jobs, failed_again=tried
+        )
+    if args.again:
+        yield verify_predictions(record, cases, make_predictions(benchmark, cases).predictions, jobs=jobs)
 
 
-def _made_again(record: RunRecord, config: RunConfig, jobs: int | None) -> Verification:
-    with tempfile.TemporaryDirectory(prefix="segbench-verify-") as folder:
-        fresh = replace(config, cache_dir=Path(folder), case_ids=record.case_ids, n_cases=None, selection="first")
-        benchmark = open_benchmark(fresh)
-        cases = fetch_cases(benchmark)
-        made = make_predictions(benchmark, cases)
-        known = [one for one in made.predictions if one.model in record.tables]
-        return verify_predictions(record, cases, known, jobs=jobs)
+def _on_cases_of(record: RunRecord, benchmark: Benchmark) -> Benchmark:
+    """Return the benchmark on the cases of a record, which may be others than those of the config."""
+    known = set(benchmark.dataset.case_ids())
+    ids = tuple(case for case in record.case_ids if case in known)
+    return open_benchmark(replace(benchmark.config, case_ids=ids, n_cases=None, selection="first"))
+
+
+def _unchecked(args: argparse.Namespace) -> Iterator[str]:
+    """Yield in words what nobody looked at."""
+    if args.config is None:
+        yield "whether these are the cases, models, cards and settings of the config (--config FILE)"
+    if args.predictions is None and not args.again:
+        yield "whether the scores follow from the predictions (--predictions FOLDER --config FILE, or --again)"
 
 
 def _print(found: Verification) -> None:

@@ -13,7 +13,8 @@ import numpy as np
 
 from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.io.contents import path_hash
+from segauge.geometry.patterns import SurfaceKind
+from segauge.metrics.surface import HdMode
 from segauge.nouns import counted
 from segauge.scores import reason_of_lacking
 from segbench.cards import DatasetCard
@@ -22,7 +23,18 @@ from segbench.planning import Exclusion, Plan, PlannedModel, Prediction
 from segbench.records import CaseInfo, ModelEntry, RunRecord, Suspect
 from segbench.records.portability import portable
 from segbench.registry import DatasetCase
+from segbench.scoring.case_facts import case_info, failed_cases, shared_images
 from segbench.scoring.diagnosis import diagnose
+
+#: How surfaces and Hausdorff distances are measured on every leaderboard.
+SURFACE: SurfaceKind = "marching-cubes"
+HD: HdMode = "directed"
+
+#: Why a structure, or a model, is left out when the ground truths are known.
+IN_NO_GROUND_TRUTH = "occurs in no ground truth of the chosen cases"
+NOT_SCORED = "not scored: no chosen case has any of its structures"
+#: Why a case is left out starts with this, behind its id.
+LEFT_OUT = "is left out for all"
 
 #: How many cases of a suspect cell are looked at.
 _LOOKED_AT = 3
@@ -66,9 +78,9 @@ def score(
     for model in plan.models:
         found, absent = measuring.model(model, structures, ordered, by_job)
         structures = tuple(name for name in structures if name not in absent)
-        exclusions += [Exclusion("", name, "occurs in no ground truth of the chosen cases") for name in absent]
+        exclusions += [Exclusion("", name, IN_NO_GROUND_TRUTH) for name in absent]
         if found is None:
-            exclusions.append(Exclusion(model.name, "", "not scored: no chosen case has any of its structures"))
+            exclusions.append(Exclusion(model.name, "", NOT_SCORED))
         else:
             results[model.name] = found
     if not results:
@@ -76,7 +88,7 @@ def score(
     plan = replace(plan, models=tuple(model for model in plan.models if model.name in results))
     tables = _with_reasons(results, by_job)
     spoiled = _unreadable_truths(results)
-    exclusions += [Exclusion("", "", f"{case} is left out for all: {reason}") for case, reason in spoiled.items()]
+    exclusions += [Exclusion("", "", f"{case} {LEFT_OUT}: {reason}") for case, reason in spoiled.items()]
     tables = {name: _on(table, structures, spoiled) for name, table in tables.items()}
     scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
     infos = _case_infos(scored)
@@ -88,10 +100,10 @@ def score(
         metrics=next(iter(tables.values())).metrics,
         tables=tables,
         config={"written": portable(config.written), "resolved": portable(config.resolved())},
-        protocol=_protocol(next(iter(results.values()))),
+        protocol=_protocol(list(results.values())),
         exclusions=tuple({str(k): str(v) for k, v in vars(one).items()} for one in exclusions),
         suspects=_suspects(scored, config.spot_check_dice),
-        notes=(*plan.notes, *_shared_images(infos)),
+        notes=(*plan.notes, *shared_images(infos)),
         timings=_timings(scored),
         platform={"system": platform.system(), "machine": platform.machine(), "python": platform.python_version()},
     )
@@ -160,6 +172,8 @@ class _Measuring:
             pred_structures=model.card.labeling(wanted),
             metrics=config.metrics,
             nsd_tolerance=tolerances(config, self.dataset, wanted),
+            surface=SURFACE,
+            hd=HD,
             resample="nearest" if config.resample else None,
             confidence=config.confidence,
             n_resamples=config.n_resamples,
@@ -287,36 +301,8 @@ def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequ
 
 
 def _case_infos(scored: _Scored) -> tuple[CaseInfo, ...]:
-    return tuple(
-        CaseInfo(
-            case.case_id, _hash(case.image), _hash(case.gt), portable(dict(case.metadata)), _diagonal_mm(scored, i)
-        )
-        for i, case in enumerate(scored.cases)
-    )
-
-
-def _shared_images(cases: Sequence[CaseInfo]) -> list[str]:
-    """Return which cases have the same image, in words: they are one case that counts more than once."""
-    by_image: dict[str, list[str]] = {}
-    for case in cases:
-        if case.image_sha256 is not None:
-            by_image.setdefault(case.image_sha256, []).append(case.case_id)
-    return [f"{', '.join(ids)} have the same image, byte for byte" for ids in by_image.values() if len(ids) > 1]
-
-
-def _diagonal_mm(scored: _Scored, row: int) -> float | None:
-    """Return the diagonal of a case's image where some model failed, since a failure may count as that; else None."""
-    if not any(state.is_failure for table in scored.tables.values() for state in table.status[row]):
-        return None
-    return float(read_labels(scored.cases[row].gt).labels.grid.diagonal_mm)
-
-
-def _hash(path: Path) -> str | None:
-    """Return the SHA-256 of a file (of all it holds, for a folder), None where it cannot be read."""
-    try:
-        return path_hash(Path(path))
-    except (SegaugeError, OSError):
-        return None
+    failed = failed_cases(scored.tables.values())
+    return tuple(case_info(case, with_diagonal=case.case_id in failed) for case in scored.cases)
 
 
 def _entry(model: PlannedModel, scored: _Scored, details: RunDetails) -> ModelEntry:
@@ -336,11 +322,14 @@ def _entry(model: PlannedModel, scored: _Scored, details: RunDetails) -> ModelEn
     )
 
 
-def _protocol(result: EvaluationResult) -> dict[str, Any]:
+def _protocol(results: Sequence[EvaluationResult]) -> dict[str, Any]:
     """Return versions and options of the scoring; labels and files are those of cards and cases."""
     kept = ("metrics", "nsd_tolerance_mm", "surface", "hd", "resample", "ignore")
-    options = {key: result.protocol["options"][key] for key in kept}
-    return {"versions": dict(result.protocol["versions"]), "options": options}
+    options = {key: results[0].protocol["options"][key] for key in kept}
+    given = [result.protocol["options"]["nsd_tolerance_mm"] for result in results]
+    if isinstance(given[0], Mapping):  # each model has those of its own structures
+        options["nsd_tolerance_mm"] = {name: value for one in given for name, value in one.items()}
+    return {"versions": dict(results[0].protocol["versions"]), "options": options}
 
 
 def _timings(scored: _Scored) -> dict[str, dict[str, float]]:

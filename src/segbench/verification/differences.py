@@ -40,6 +40,11 @@ def mismatches(published: Any, recomputed: Any, path: str = "") -> Iterator[Mism
         yield Mismatch(path, published, recomputed, _is_close(published, recomputed))
 
 
+def is_lacking(one: Mismatch) -> bool:
+    """Say whether a place is there on one side only."""
+    return _NOTHING in (one.published, one.recomputed)
+
+
 def count_numbers(tree: Any) -> int:
     """Return how many numbers a tree of plain values has."""
     if isinstance(tree, Mapping):

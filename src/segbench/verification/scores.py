@@ -5,18 +5,20 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from segauge import Case, Status, evaluate
+from segauge import Case, evaluate
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import file_hash, path_hash
 from segauge.nouns import agreeing, counted
 from segbench.planning import Prediction
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
+from segbench.scoring.scores import HD, SURFACE
+from segbench.verification.agreement import disagreements
 from segbench.verification.differences import Mismatch, mismatches
 from segbench.verification.statistics import Verification
 
@@ -32,8 +34,9 @@ def verify_scores(
     sample: int | None = None,
     seed: int = 0,
     jobs: int | None = None,
+    failed_again: Iterable[Prediction] = (),
 ) -> Verification:
-    """Score the prediction files again and compare, all of them or a random sample.
+    """Score the prediction files again and compare, all of them or a random sample; failures count as predictions.
 
     Files are found by their content, wherever they lie in the folder: a file whose hash the record does not have is no
     prediction of this run.
@@ -45,18 +48,27 @@ def verify_scores(
         sample: so many predictions, chosen at random; all if None.
         seed: of the choice.
         jobs: worker processes.
+        failed_again: recorded failures that were tried again; other ones are taken as recorded.
 
     """
     usable, truths, found = _usable_files(record, cases, Path(predictions), _chosen(record, sample, seed))
+    tried = {(one.model, one.case_id): one for one in failed_again}
+    found += disagreements(record)
+    found += [
+        Mismatch(f"failures.{one.model}.{one.case_id}", record[one.model].failures.get(one.case_id), _shown(one.sha256))
+        for one in tried.values()
+        if one.file is not None
+    ]
     found += _rescored(record, usable, truths, jobs)
     real = tuple(one for one in found if not one.is_rounding)
-    total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
+    failed = sum(path is None for path in usable.values())
+    extra = f" ({failed} of them recorded as failed)" if failed else ""
     return Verification(
         2,
-        f"{len(usable)} of {counted(total, 'prediction')}, scored again",
+        f"{len(usable)} of {counted(len(record.models) * len(record.cases), 'prediction')}{extra}, scored again",
         real,
         len(found) - len(real),
-        _version_notes(record),
+        (*_version_notes(record), *_untried(record, tried)),
     )
 
 
@@ -65,22 +77,23 @@ def recorded_files(
 ) -> tuple[dict[Job, Path], dict[str, DatasetCase]]:
     """Return the prediction files in a folder by model and case, and the cases, whose content is the recorded one."""
     usable, truths, _ = _usable_files(record, cases, Path(predictions), _chosen(record, None, 0))
-    return usable, truths
+    return {job: path for job, path in usable.items() if path is not None}, truths
 
 
 def _usable_files(
     record: RunRecord, cases: Sequence[DatasetCase], predictions: Path, wanted: Iterable[Job]
-) -> tuple[dict[Job, Path], dict[str, DatasetCase], list[Mismatch]]:
-    """Return files and cases that are the recorded ones, and what is not there or is something else."""
+) -> tuple[dict[Job, Path | None], dict[str, DatasetCase], list[Mismatch]]:
+    """Return files (None for a failure) and cases that are the recorded ones, and what is not there or is other."""
     files = _by_hash(predictions)
+    recorded = {entry.name: entry.predictions for entry in record.models}
     found: list[Mismatch] = []
-    paths: dict[Job, Path] = {}
-    for job in wanted:
-        recorded = record[job[0]].predictions[job[1]]
-        if recorded in files:
-            paths[job] = files[recorded]
+    paths: dict[Job, Path | None] = {}
+    for model, case in wanted:
+        digest = recorded[model].get(case)
+        if digest is None or digest in files:
+            paths[model, case] = None if digest is None else files[digest]
         else:
-            found.append(Mismatch(f"predictions.{job[0]}.{job[1]}", recorded, "no file with this hash"))
+            found.append(Mismatch(f"predictions.{model}.{case}", digest, "no file with this hash"))
     truths, wrong = _truths(record, cases, {case for _, case in paths})
     return {job: path for job, path in paths.items() if job[1] in truths}, truths, [*found, *wrong]
 
@@ -92,41 +105,54 @@ def verify_predictions(
     *,
     jobs: int | None = None,
 ) -> Verification:
-    """Compare predictions that were made again with the recorded ones: by their bytes, or else by their scores."""
-    found: list[Mismatch] = []
-    changed: dict[Job, Path] = {}
-    count = 0
-    for one in again:
-        count += 1
-        recorded = record[one.model].predictions.get(one.case_id)
-        if one.sha256 == recorded:
-            continue
-        if one.file is None or recorded is None:
-            path = f"predictions.{one.model}.{one.case_id}"
-            found.append(
-                Mismatch(path, recorded or record[one.model].failures.get(one.case_id), one.failure or one.sha256)
-            )
-        else:
-            changed[one.model, one.case_id] = Path(one.file)
-    truths, wrong = _truths(record, cases, {case for _, case in changed})
-    found += [*wrong, *_rescored(record, {job: p for job, p in changed.items() if job[1] in truths}, truths, jobs)]
+    """Compare predictions that were made again with the recorded ones by their bytes, and all of them by their scores.
+
+    Every prediction of the record is asked for; those of models that the record does not have are left out.
+    """
+    made = {(one.model, one.case_id): one for one in again}
+    found = list(disagreements(record))
+    files: dict[Job, Path | None] = {}
+    changed = 0
+    for entry in record.models:
+        for case in record.case_ids:
+            one, recorded = made.get((entry.name, case)), entry.predictions.get(case)
+            if one is not None and (one.file is None) == (recorded is None):
+                files[entry.name, case] = None if one.file is None else Path(one.file)
+                changed += one.sha256 != recorded
+            else:
+                published = recorded or entry.failures.get(case)
+                follows = "not made again" if one is None else one.failure or _shown(one.sha256)
+                found.append(Mismatch(f"predictions.{entry.name}.{case}", published, follows))
+    truths, wrong = _truths(record, cases, {case for _, case in files})
+    found += [*wrong, *_rescored(record, {job: p for job, p in files.items() if job[1] in truths}, truths, jobs)]
     real = tuple(one for one in found if not one.is_rounding)
-    notes = (
-        (f"{agreeing(len(changed), 'prediction has', 'predictions have')} other bytes; the scores were compared.",)
-        if changed
-        else ()
-    )
-    return Verification(3, f"{counted(count, 'prediction')}, made again", real, len(found) - len(real), notes)
+    others = f"{agreeing(changed, 'prediction has', 'predictions have')} other bytes; the scores were compared."
+    checked = f"{counted(len(files), 'prediction')}, made and scored again"
+    return Verification(3, checked, real, len(found) - len(real), (others,) if changed else ())
 
 
 def _chosen(record: RunRecord, sample: int | None, seed: int) -> list[Job]:
-    """Return the predictions to look at: all, or those with the smallest hash of seed and name."""
-    made = [(m.name, case) for m in record.models for case, digest in m.predictions.items() if digest is not None]
-    if not made:
+    """Return the predictions to look at, failures among them: all, or those with the smallest hash of seed and name."""
+    if not any(digest is not None for entry in record.models for digest in entry.predictions.values()):
         raise InvalidInput("This record names no prediction files, so only its statistics can be verified.")
-    if sample is None or sample >= len(made):
-        return made
-    return sorted(made, key=lambda job: hashlib.sha256(f"{seed}/{job[0]}/{job[1]}".encode()).digest())[:sample]
+    every = [(entry.name, case) for entry in record.models for case in record.case_ids]
+    if sample is None or sample >= len(every):
+        return every
+    return sorted(every, key=lambda job: hashlib.sha256(f"{seed}/{job[0]}/{job[1]}".encode()).digest())[:sample]
+
+
+def _shown(digest: str | None) -> str:
+    return f"a prediction ({(digest or '')[:12]})"
+
+
+def _untried(record: RunRecord, tried: Collection[Job]) -> tuple[str, ...]:
+    """Return a note on failures that nobody tried again."""
+    left = {entry.name: sum((entry.name, case) not in tried for case in entry.failures) for entry in record.models}
+    names = [name for name, count in left.items() if count]
+    if not names:
+        return ()
+    failures = counted(sum(left.values()), "recorded failure")
+    return (f"{failures} ({', '.join(names)}) not tried again: that needs the models (--again).",)
 
 
 def _by_hash(folder: Path) -> dict[str, Path]:
@@ -172,34 +198,30 @@ def _truths(
 
 
 def _rescored(
-    record: RunRecord, files: Mapping[Job, Path], truths: Mapping[str, DatasetCase], jobs: int | None
+    record: RunRecord, files: Mapping[Job, Path | None], truths: Mapping[str, DatasetCase], jobs: int | None
 ) -> Iterator[Mismatch]:
-    """Yield every score that does not follow from its files."""
+    """Yield every score that does not follow from its files, or from there being none."""
     options = record.protocol.get("options", {})
     for entry in record.models:
-        own = {case: path for (model, case), path in files.items() if model == entry.name}
         table = record.tables[entry.name]
-        rows = {case: i for i, case in enumerate(table.cases)}
-        present = [
-            name
-            for j, name in enumerate(table.structures)
-            if any(table.status[rows[case], j] in (Status.PRESENT, Status.MISSED) for case in own)
-        ]
-        if not own or not present:
+        known = set(table.cases)
+        own = {case: path for (model, case), path in files.items() if model == entry.name and case in known}
+        if not own or not table.structures:
             continue
         again = evaluate(
             [Case(case, path, truths[case].gt) for case, path in own.items()],
-            structures=record.dataset.labeling(present),
-            pred_structures=entry.card.labeling(present),
+            structures=record.dataset.labeling(table.structures),
+            pred_structures=entry.card.labeling(table.structures),
             metrics=record.metrics,
             nsd_tolerance=options.get("nsd_tolerance_mm", 1.0),
-            surface=options.get("surface", "marching-cubes"),
-            hd=options.get("hd", "directed"),
+            surface=options.get("surface", SURFACE),
+            hd=options.get("hd", HD),
             resample=options.get("resample"),
+            allow_absent=True,
             jobs=jobs,
         ).table
         for case in own:
-            for name in present:
+            for name in table.structures:
                 path = f"scores.{entry.name}.{case}.{name}"
                 yield from mismatches(_cell(table, case, name), _cell(again, case, name), path)
 
@@ -212,6 +234,5 @@ def _cell(table: Any, case: str, structure: str) -> dict[str, Any]:
 
 
 def _version_notes(record: RunRecord) -> tuple[str, ...]:
-
     made, here = record.protocol.get("versions", {}).get("segauge"), version("segauge")
     return (f"The scores were made with segauge {made}, this is {here}.",) if made != here else ()

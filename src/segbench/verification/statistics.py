@@ -13,6 +13,7 @@ from segbench.config import EXPOSURE_POLICIES
 from segbench.leaderboard import RULES, Leaderboard, make_leaderboard, other_rules
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
+from segbench.verification.agreement import disagreements
 from segbench.verification.differences import Mismatch, count_numbers, mismatches
 from segbench.verification.reference_statistics import reference_statistics
 
@@ -58,6 +59,8 @@ def verify_statistics(
 ) -> Verification:
     """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards.
 
+    Predictions, failures and scores must agree: a score without a prediction follows from nothing.
+
     Args:
         record: what is checked.
         jobs: worker processes that recompute the boards.
@@ -73,6 +76,7 @@ def verify_statistics(
         numbers += count_numbers(published)
         found += mismatches(published, follows, name)
     found += exposure_mismatches(record)
+    found += disagreements(record)
     real = tuple(one for one in found if not one.is_rounding)
     return Verification(
         1, f"{counted(numbers, 'published number')}, recomputed from the scores", real, len(found) - len(real)
