@@ -15,6 +15,7 @@ from segauge import ScoreTable, Status
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
 from segbench.records.columns import columns_of, table_of
+from segbench.records.consistency import require_consistent
 from segbench.records.parquet import content_hash
 
 SCHEMA = "segbench-record/1"
@@ -220,12 +221,16 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], tables: Mapping[str, ScoreTable] | None = None) -> RunRecord:
-        """Return the record that was written, with its scores from elsewhere where it does not have them itself."""
+        """Return the record that was written, with its scores from elsewhere where it does not have them itself.
+
+        Scores that contradict themselves are refused.
+        """
         models = tuple(_model_from_dict(entry, given["dataset"]["name"]) for entry in given["models"])
         metrics = tuple(given["metrics"])
         if tables is None:
             names, order = [entry.name for entry in models], given["structures"]
             tables = {name: table_of(given["scores"][name], order, metrics) for name in names}
+        require_consistent(tables, measured_here=any(entry.predictions or entry.failures for entry in models))
         return cls(
             dataset=DatasetCard.from_dict(given["dataset"]),
             cases=tuple(_case_from_dict(case) for case in given["cases"]),
