@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, UnknownMetric
 from segauge.io.yaml_files import read_yaml
+from segauge.metrics.catalog import resolve_metrics
+from segauge.stats import METHODS
 from segbench.suggestions import unknown
 
 #: How cases are drawn where not all are taken: at random, in the order they are listed, or in proportion to groups.
@@ -250,6 +252,21 @@ def _share(at: _At, value: Any) -> float:
     return float(value)
 
 
+def _level(at: _At, value: Any) -> float:
+    if not _share(at, value):
+        raise at.expected("a number above 0 and below 1, such as 0.95", value)
+    return float(value)
+
+
+def _metrics(at: _At, value: Any) -> tuple[str, ...]:
+    names = _texts(at, value)
+    try:
+        resolve_metrics(names)
+    except UnknownMetric as error:
+        raise InvalidInput(f"{at.source}: {at.key}: {error}") from error
+    return names
+
+
 def _numbers(at: _At, value: Any) -> dict[str, float]:
     if not isinstance(value, Mapping):
         raise at.expected("a mapping of names to numbers", value)
@@ -279,11 +296,11 @@ _READERS: dict[str, Callable[[_At, Any], Any]] = {
     "selection": _one_of(*SELECTIONS),
     "stratify_by": _text,
     "structures": _texts,
-    "metrics": _texts,
+    "metrics": _metrics,
     "nsd_tolerance": _tolerance,
     "resample": _one_of("nearest"),
-    "confidence": _share,
-    "interval": _text,
+    "confidence": _level,
+    "interval": _one_of("auto", *METHODS),
     "n_resamples": _count,
     "seed": _seed,
     "margin": _numbers,
@@ -309,6 +326,9 @@ def _require_consistent(config: RunConfig, source: str) -> None:
         raise InvalidInput(f"{source}: a stratified selection needs stratify_by, the metadata column of its groups.")
     if config.failed == "penalty" and config.penalty is None:
         raise InvalidInput(f"{source}: failed: penalty needs penalty, such as the image diagonal in mm.")
+    for name in config.margin:
+        if name not in config.metrics:
+            raise InvalidInput(f"{source}: margin: {unknown('metric', name, config.metrics)}")
 
 
 def _plain(value: Any) -> Any:

@@ -153,7 +153,28 @@ def make_plan(
         )
     if not planned:
         raise InvalidInput("There is nothing to run: " + "; ".join(map(str, exclusions)) + ".")
+    tolerances(config, dataset, [name for name in structures if any(name in one.structures for one in planned)])
     return Plan(dataset, chosen, tuple(structures), tuple(planned), tuple(exclusions), tuple(notes))
+
+
+def tolerances(config: RunConfig, dataset: DatasetCard, structures: Sequence[str]) -> float | dict[str, float]:
+    """Return the NSD tolerance in mm, one for all or one per structure; "dataset" takes that of its makers.
+
+    Raises:
+        InvalidInput: if a structure has none, or if there is one for a structure that the dataset does not have.
+
+    """
+    given = config.nsd_tolerance
+    if isinstance(given, (int, float)):
+        return float(given)
+    known = dataset.tolerances_mm if isinstance(given, str) else given
+    for name in given if isinstance(given, Mapping) else ():
+        if name not in dataset.structures:
+            raise InvalidInput(f"nsd_tolerance: {unknown('structure', name, dataset.structures)}")
+    lacking = [name for name in structures if name not in known]
+    if lacking:
+        raise InvalidInput(f"There is no NSD tolerance for {lacking[0]!r}; nsd_tolerance may be one number for all.")
+    return {name: known[name] for name in structures}
 
 
 def select_cases(

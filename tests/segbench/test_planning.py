@@ -113,3 +113,22 @@ def test_how_long_it_takes_is_known_or_said_not_to_be():
     assert len(list(found.jobs())) == 20
     found = make_plan(config(n_cases=10), card, CASES, [*known, Candidate(new)], known_lineage([card]))
     assert found.seconds(gpu=False) is None
+
+
+@pytest.mark.parametrize(
+    ("tolerance", "words"),
+    [
+        ({"livr": 2.0}, "nsd_tolerance: No structure 'livr'; did you mean 'liver'"),
+        ({"liver": 2.0}, "There is no NSD tolerance for 'spleen'; nsd_tolerance may be one number for all"),
+        ("dataset", "There is no NSD tolerance for 'liver'"),
+    ],
+)
+def test_tolerances_are_checked_before_anything_is_predicted(tolerance, words):
+    with pytest.raises(InvalidInput, match=words):
+        plan(config(structures=["liver", "spleen"], nsd_tolerance=tolerance))
+
+
+def test_a_truth_value_is_no_label():
+    for labels in (True, [1, True]):
+        with pytest.raises(InvalidInput, match="Structure 'organ': expected label values"):
+            DatasetCard("x", structures={"organ": labels})

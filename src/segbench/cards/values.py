@@ -248,7 +248,13 @@ def _require_words(card: object, *names: str) -> None:
 
 
 def _label_map(given: Mapping[str, Any]) -> Mapping[str, tuple[int, ...]]:
-    """Check the labels as a Labeling does; an empty map is fine, for cards that only stand in a lineage."""
+    """Check the labels as a Labeling does; an empty map is fine, for cards that only stand in a lineage.
+
+    A truth value is no label: YAML makes one of `organ: yes`, and Python would count it as 1.
+    """
+    for name, labels in given.items():
+        if any(isinstance(label, bool) for label in (labels if isinstance(labels, Iterable) else (labels,))):
+            raise InvalidInput(f"Structure {name!r}: expected label values, which are whole numbers, got {labels!r}.")
     return MappingProxyType(dict(Labeling.of(dict(given)).structures)) if given else MappingProxyType({})
 
 

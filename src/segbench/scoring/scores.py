@@ -19,7 +19,7 @@ from segauge.nouns import counted
 from segauge.scores import reason_of_lacking
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig
-from segbench.planning import Exclusion, Plan, PlannedModel, Prediction
+from segbench.planning import Exclusion, Plan, PlannedModel, Prediction, tolerances
 from segbench.records import CaseInfo, ModelEntry, RunRecord, Suspect
 from segbench.records.portability import portable
 from segbench.registry import DatasetCase
@@ -183,18 +183,6 @@ class _Measuring:
             cache=folder,
             progress=self.progress,
         )
-
-
-def tolerances(config: RunConfig, dataset: DatasetCard, structures: Sequence[str]) -> float | dict[str, float]:
-    """Return the NSD tolerance in mm, one for all or one per structure; "dataset" takes that of its makers."""
-    given = config.nsd_tolerance
-    if isinstance(given, (int, float)):
-        return float(given)
-    known = dataset.tolerances_mm if isinstance(given, str) else given
-    lacking = [name for name in structures if name not in known]
-    if lacking:
-        raise InvalidInput(f"There is no NSD tolerance for {lacking[0]!r}; nsd_tolerance may be one number for all.")
-    return {name: known[name] for name in structures}
 
 
 def structures_in(dataset: DatasetCard, structures: Sequence[str], cases: Iterable[DatasetCase]) -> set[str]:
