@@ -1,15 +1,18 @@
 """The whole walk on a dataset and models of somebody else: config, plan, predictions, scores, record, leaderboard."""
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
+from segauge import evaluate
 from segauge.errors import InvalidInput
 from segbench.cli import main
 from segbench.config import RunConfig
 from segbench.leaderboard import make_leaderboard
-from segbench.pipeline import make_predictions, make_record, open_benchmark, run
+from segbench.pipeline import make_predictions, make_record, open_benchmark, run, score_predictions
 from segbench.records import load_record
 from segbench.verification import verify_scores, verify_statistics
 from tests.segbench.conftest import tiny_config
@@ -76,6 +79,27 @@ def test_an_edited_score_is_noticed_by_its_file(finished, tmp_path):
     (found,) = verify_scores(edited, cases, config.cache_dir).mismatches
     assert found.path == "scores.shifted.tiny_00.organ.dice"
     assert not verify_statistics(edited).holds
+
+
+def test_two_runs_at_once_wait_for_each_other(finished, monkeypatch):
+    """Each has the folder of finished cases for a while; the second one takes what the first one measured."""
+
+    def slowly(cases, **options):
+        def paused():
+            for case in cases:
+                time.sleep(0.05)
+                yield case
+
+        return evaluate(paused(), **options)
+
+    monkeypatch.setattr("segbench.scoring.scores.evaluate", slowly)
+    benchmark = open_benchmark(finished)
+    cases = benchmark.dataset.cases(benchmark.plan.case_ids)
+    made = make_predictions(benchmark, cases, only_cached=True)
+    with ThreadPoolExecutor(2) as both:
+        found = [both.submit(score_predictions, benchmark, cases, made) for _ in range(2)]
+        one, other = (each.result() for each in found)
+    assert one.fingerprint() == other.fingerprint()
 
 
 def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):

@@ -19,6 +19,7 @@ from segauge.nouns import counted
 from segauge.scores import reason_of_lacking
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig
+from segbench.locks import held
 from segbench.planning import Exclusion, Plan, PlannedModel, Prediction, tolerances
 from segbench.records import CaseInfo, ModelEntry, RunRecord, Suspect
 from segbench.records.portability import portable
@@ -164,8 +165,17 @@ class _Measuring:
             return self._evaluated(model, left, pairs) if left else None, absent
 
     def _evaluated(self, model: PlannedModel, wanted: Sequence[str], pairs: Sequence[Case]) -> EvaluationResult:
+        """Measure a model; a run of the same model in the same folder is waited for, and leaves what it measured."""
+        if self.cache is None:
+            return self._measured(model, wanted, pairs, None)
+        name = hashlib.sha256(model.name.encode()).hexdigest()[:16]
+        with held(self.cache / f".{name}.lock"):
+            return self._measured(model, wanted, pairs, self.cache / name)
+
+    def _measured(
+        self, model: PlannedModel, wanted: Sequence[str], pairs: Sequence[Case], folder: Path | None
+    ) -> EvaluationResult:
         config = self.config
-        folder = None if self.cache is None else self.cache / hashlib.sha256(model.name.encode()).hexdigest()[:16]
         return evaluate(
             pairs,
             structures=self.dataset.labeling(wanted),
