@@ -9,7 +9,7 @@ from segbench.cli import main
 from segbench.cli.printing import print_progress
 from segbench.leaderboard import make_leaderboard
 from segbench.records import load_record, save_record
-from tests.segbench.made_up import three_models
+from tests.segbench.made_up import record, table, three_models
 
 
 def test_lists_and_cards(third_party, capsys):
@@ -81,3 +81,14 @@ def test_progress_is_a_line_per_step_in_a_file_and_one_line_on_a_terminal(capsys
     print_progress("scan", 1, 2)
     print_progress("scan", 2, 2)
     assert capsys.readouterr().err == "\r\x1b[K[1/2] scan\r\x1b[K[2/2] scan\n"
+
+
+def test_the_mean_of_a_model_that_is_only_shown_is_printed(tmp_path, capsys):
+    """In an average it has no interval, but a mean."""
+    scores = {name: table([[0.8, 0.6]] * 12, structures=("x", "y")) for name in ("a", "b", "seen")}
+    path = save_record(record(scores, levels={"seen": "labels"}), tmp_path / "run.json")
+    main(["reanalyze", str(path)])
+    average = capsys.readouterr().out.partition("average dice")[2]
+    assert "no value" not in average
+    (row,) = (line for line in average.splitlines() if "seen" in line and "labels" in line)
+    assert "0.700" in row

@@ -107,10 +107,11 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
 
 def _print_board(board: Board) -> None:
     out = console()
-    unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
+    unit = board.unit if board.unit not in ("", "1") else ""
     rows = [["place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it"]]
-    rows += [[one_line(cell) for cell in _cells(standing)] for standing in board.standings]
-    title = one_line(f"{board.structure} {board.metric}{unit}, {counted(board.n_cases, 'case')}")
+    rows += [[one_line(cell) for cell in _cells(standing, unit)] for standing in board.standings]
+    measured = f"{board.structure} {board.metric}{f' in {unit}' if unit else ''}"
+    title = one_line(f"{measured}, {counted(board.n_cases, 'case')}")
     print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
     out.print(board.sentence, markup=False)
     for note in board.notes:
@@ -137,14 +138,21 @@ def _leader(board: Board) -> str:
     return f"{first.model} {'' if first.estimate is None else first.estimate}{tied}"
 
 
-def _cells(standing: Standing) -> tuple[str, ...]:
+def _mean(standing: Standing, unit: str) -> str:
+    """Return the mean with its interval, or alone: a model that is not ranked has no interval in an average."""
+    if standing.estimate is not None:
+        return str(standing.estimate)
+    return "no value" if standing.mean is None else f"{standing.mean:.3f} {unit}".rstrip()
+
+
+def _cells(standing: Standing, unit: str) -> tuple[str, ...]:
     estimate = standing.estimate
     failed = f"{100 * standing.failure_share:.0f} %" if standing.failure_share else ""
     ranks = "" if standing.rank_low is None else f"{standing.rank_low}-{standing.rank_high}"
     return (
         str(standing.place or "-"),
         standing.model + (" (suspect)" if standing.suspect else ""),
-        "no value" if estimate is None else str(estimate),
+        _mean(standing, unit),
         "" if estimate is None else str(estimate.n),
         failed,
         ranks if standing.rank_low != standing.rank_high else str(standing.rank_low or ""),
