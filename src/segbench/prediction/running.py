@@ -1,13 +1,15 @@
-"""Run one command: within its time and memory, with its output kept, and with nobody left behind.
+"""Run one command: within its time and memory, with its output kept, and nobody left behind where the system allows.
 
-The command runs in a process group of its own; when its time is over, the whole group is ended. On Linux it also ends
-when we are killed. There is no shell: every argument is one argument.
+The command runs in a process group of its own; when it has ended or its time is over, the whole group is ended. On
+Linux so is whoever left the group, and the command also ends when we are killed. There is no shell: every argument is
+one argument.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -15,6 +17,9 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import BinaryIO, cast
+
+from segbench.prediction.logs import Listening
 
 #: Sets the limits from inside the new process, then becomes the command; nothing of Python is left by then.
 #: 1 is PR_SET_PDEATHSIG: the kernel ends the command if its parent dies.
@@ -35,6 +40,12 @@ except OSError as error:
     print(f"{argv[0]}: cannot be started ({error.strerror})", file=sys.stderr)
     sys.exit(127)
 """
+
+#: Variable that every process of a command inherits, with a value of its own per command.
+_MARK = "SEGBENCH_COMMAND"
+
+#: How often strays are looked for: one that starts others while it is ended may need several looks.
+_LOOKS = 10
 
 #: Seconds between the request to end and the end.
 _GRACE_S = 3.0
@@ -64,7 +75,8 @@ def run_command(
 
     Args:
         argv: the command, one item per argument.
-        log: file that receives the command line, its output and its errors, in the order they come.
+        log: file that receives the command line, its output and its errors, in the order they come; of very much only
+            the beginning and the end.
         timeout_s: seconds after which it is ended.
         memory_gb: address space it may have, in 10^9 bytes.
         variables: added to the environment.
@@ -73,6 +85,7 @@ def run_command(
     """
     start = time.monotonic()
     memory = 0 if memory_gb is None else int(memory_gb * 1e9)
+    mark = secrets.token_hex(16)
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("wb") as output:
         output.write(("$ " + " ".join(argv) + "\n").encode("utf-8", "backslashreplace"))
@@ -80,22 +93,29 @@ def run_command(
         process = subprocess.Popen(  # noqa: S603 - what the user asked to run
             [sys.executable, "-I", "-S", "-c", _BECOME, str(memory), *argv],
             stdin=subprocess.DEVNULL,
-            stdout=output,
+            stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            env={**os.environ, **(variables or {})},
+            env={**os.environ, **(variables or {}), _MARK: mark},
             cwd=folder,
             start_new_session=True,
         )
-        try:
-            code = process.wait(timeout=timeout_s)
-            failure = "" if code == 0 else _words(code)
-        except subprocess.TimeoutExpired:
-            _ask_to_end(process)
-            failure = f"took longer than {timeout_s:g} s"
-        finally:
-            _end_group(process)
+        with Listening(cast(BinaryIO, process.stdout), output):
+            failure = _ended(process, timeout_s, mark)
     tail = _tail(log) if failure else ""
     return Ended(time.monotonic() - start, f"{failure}: {tail}" if tail else failure)
+
+
+def _ended(process: subprocess.Popen[bytes], timeout_s: float | None, mark: str) -> str:
+    """Wait for a command, end whoever is left of it, and return what went wrong."""
+    try:
+        code = process.wait(timeout=timeout_s)
+        return "" if code == 0 else _words(code)
+    except subprocess.TimeoutExpired:
+        _ask_to_end(process)
+        return f"took longer than {timeout_s:g} s"
+    finally:
+        _end_group(process)
+        _end_strays(mark)
 
 
 def _ask_to_end(process: subprocess.Popen[bytes]) -> None:
@@ -110,6 +130,26 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()
+
+
+def _end_strays(mark: str) -> None:
+    """End processes that left the command's group. Linux tells what they inherited; elsewhere they stay."""
+    wanted = f"{_MARK}={mark}".encode()
+    for _ in range(_LOOKS):
+        strays = [int(path.parent.name) for path in Path("/proc").glob("[0-9]*/environ") if _has(path, wanted)]
+        if not strays:
+            return
+        for pid in strays:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.SIGKILL)
+        time.sleep(0.01)
+
+
+def _has(environ: Path, variable: bytes) -> bool:
+    try:
+        return variable in environ.read_bytes().split(b"\0")
+    except OSError:  # it has ended, or belongs to somebody else
+        return False
 
 
 def _words(code: int) -> str:

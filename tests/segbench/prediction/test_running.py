@@ -1,5 +1,6 @@
 """run_command(): a command stays within its time and memory, is quoted when it fails, and leaves nobody behind."""
 
+import re
 import subprocess
 import sys
 import time
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from segbench.prediction import logs
 from segbench.prediction.running import run_command
 
 
@@ -91,6 +93,36 @@ def test_children_do_not_survive_a_command_that_ended_well(tmp_path):
     )
     assert run_command(python(program), tmp_path / "x.log").failure == ""
     assert is_gone(int((tmp_path / "x.log").read_text().splitlines()[-1]))
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux says what a process inherited")
+@pytest.mark.parametrize("ending", ["", "; time.sleep(600)"])
+def test_whoever_left_the_group_is_ended_as_well(tmp_path, ending):
+    program = (
+        "import subprocess, sys, time; stray = [sys.executable, '-c', 'import time; time.sleep(600)']; "
+        f"print(subprocess.Popen(stray, start_new_session=True).pid, flush=True){ending}"
+    )
+    if ending:
+        child = int(stopped_after_it_spoke(program, tmp_path / "x.log"))
+    else:
+        assert run_command(python(program), tmp_path / "x.log").failure == ""
+        child = int((tmp_path / "x.log").read_text().splitlines()[-1])
+    assert is_gone(child)
+
+
+def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(logs, "HALF", 100_000)
+    program = "import sys; print('first'); [print(f'line {i:06d}') for i in range(20_000)]; sys.exit('last')"
+    ended = run_command(python(program), tmp_path / "x.log")
+    assert ended.failure.endswith("line 019999 | last")
+    command, first, *lines = (tmp_path / "x.log").read_text().splitlines()
+    assert (command[0], first, lines[0], lines[-1]) == ("$", "first", "line 000000", "last")
+    (said,) = (line for line in lines if line.startswith("["))
+    left_out = int(re.search(r"\[(\d+) bytes are left out here\]", said)[1])
+    # Nothing else is lost: 12 bytes a line, and one line that was cut in two is two.
+    kept = sum(len(line) + 1 for line in lines if line != said)
+    assert 0 <= kept + left_out - (20_000 * 12 + len("last\n")) <= 2
+    assert kept < 300_000
 
 
 @pytest.mark.slow
