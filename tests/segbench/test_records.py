@@ -132,11 +132,24 @@ def test_a_value_that_json_cannot_hold_is_refused(tmp_path):
         ("https://github.com/neheller/kits23", "https://github.com/neheller/kits23"),
         ("file:///home/me/x", ".../x"),
         ("data/kits23", "data/kits23"),
+        ("Kidney /tumor", "Kidney /tumor"),
+        ("a </b> tag, a / and /", "a </b> tag, a / and /"),
+        (r"\\\\server\share\scan.nii", ".../scan.nii"),
     ],
 )
 def test_paths_are_cut_down_and_nothing_else(text, expected):
     assert portable(text) == expected
     assert portable({"root": "x", "name": [text]}) == {"name": [expected]}
+
+
+def test_a_title_is_what_somebody_wrote():
+    title = "Liver /tumor/vessels in /our/hospital"
+    assert portable({"title": title, "dataset": {"title": title}, "preview_label": title, "note": title}) == {
+        "title": title,
+        "dataset": {"title": title},
+        "preview_label": title,
+        "note": "Liver .../vessels in .../hospital",
+    }
 
 
 def test_reading_never_crashes_on_flipped_bytes(tmp_path):

@@ -12,11 +12,18 @@ _PLACE = re.compile(r"""(?<![\w.:/\\+-])(?:file:/+|~|[A-Za-z]:(?=[/\\]))?[/\\][^
 #: Keys whose values say only where things lie.
 _PLACES = ("root", "cache_dir", "results_path")
 
+#: Keys whose values somebody wrote for the readers of a page.
+_WORDS = ("title", "preview_label")
+
 
 def portable(value: Any) -> Any:
     """Return plain values without the paths of this machine: "/home/me/scan.nii.gz" becomes ".../scan.nii.gz"."""
     if isinstance(value, Mapping):
-        return {str(key): portable(part) for key, part in value.items() if key not in _PLACES}
+        return {
+            str(key): part if key in _WORDS and isinstance(part, str) else portable(part)
+            for key, part in value.items()
+            if key not in _PLACES
+        }
     if isinstance(value, (list, tuple)):
         return [portable(part) for part in value]
     if value is None or isinstance(value, (bool, int, float)):
@@ -25,6 +32,7 @@ def portable(value: Any) -> Any:
 
 
 def _last_part(found: re.Match[str]) -> str:
+    """Return a place without its folders; a slash before a single word ("kidney /tumor", "</b>") makes no place."""
     text = found.group()
-    name = re.split(r"[/\\]", text.rstrip("/\\"))[-1]
-    return f".../{name}" if len(text) > 1 else text
+    parts = [part for part in re.split(r"[/\\]+", text) if part]
+    return f".../{parts[-1]}" if len(parts) > 1 else text
