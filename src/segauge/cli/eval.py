@@ -155,12 +155,9 @@ def add_measuring(group: Any) -> None:
     )
     group.add_argument("--no-detection", action="store_true", help="do not match lesions (connected components)")
     group.add_argument(
-        "--detection-iou",
-        type=number("an overlap above 0 and up to 1", lambda iou: 0 < iou <= 1),
-        default=0.1,
-        metavar="IOU",
-        help="overlap from which a lesion counts as found (default: 0.1)",
-    )
+        "--detection-iou", type=number("an overlap above 0 and up to 1", lambda iou: 0 < iou <= 1), default=0.1,
+        metavar="IOU", help="overlap from which a lesion counts as found (default: 0.1)",
+    )  # fmt: skip
     group.add_argument(
         "--segment-number", type=int, metavar="N",
         help="segment of DICOM-SEG files (default: 1 where they hold one, otherwise each)",
