@@ -98,6 +98,18 @@ def test_changed_scores_of_predictions_that_are_the_same_are_found_when_these_ar
     ]
 
 
+def test_marks_of_suspects_follow_from_the_scores(finished):
+    def marked(plain):
+        plain["suspects"].append({"model": "exact", "structure": "organ", "mean_dice": 0.01, "diagnosis": "swapped"})
+
+    def unmarked(plain):
+        for columns in plain["scores"]["shifted"]["structures"].values():
+            columns["dice"] = [0.01 if status == "present" else None for status in columns["status"]]
+
+    for change, path in ((marked, "suspects.exact.organ"), (unmarked, "suspects.shifted.organ")):
+        assert path in [one.path for one in verify_statistics(tampered(finished, change)).mismatches]
+
+
 def test_a_structure_said_to_be_absent_is_found_by_its_ground_truth(finished):
     def absent_for_all(plain):
         for scores in plain["scores"].values():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -274,14 +274,19 @@ def _suspects(scored: _Scored, floor: float) -> tuple[Suspect, ...]:
     """Return the cells whose mean Dice is below the floor, each with what is probably wrong."""
     suspects = []
     for model in scored.plan.models:
-        table = scored.tables[model.name]
-        for j, structure in enumerate(table.structures if "dice" in table.metrics else ()):
-            measured = [i for i, state in enumerate(table.status[:, j]) if state in (Status.PRESENT, Status.MISSED)]
-            values = table.column(structure, "dice")[measured]
-            if measured and np.mean(values) < floor:
-                words = _diagnosis(scored, model, structure, [scored.cases[i] for i in measured[:_LOOKED_AT]])
-                suspects.append(Suspect(model.name, structure, float(np.mean(values)), words))
+        for structure, mean, rows in suspect_cells(scored.tables[model.name], floor):
+            words = _diagnosis(scored, model, structure, [scored.cases[i] for i in rows[:_LOOKED_AT]])
+            suspects.append(Suspect(model.name, structure, mean, words))
     return tuple(suspects)
+
+
+def suspect_cells(table: ScoreTable, floor: float) -> Iterator[tuple[str, float, list[int]]]:
+    """Yield the structures whose mean Dice is below the floor, with it and the cases that it is the mean of."""
+    for j, structure in enumerate(table.structures if "dice" in table.metrics else ()):
+        measured = [i for i, state in enumerate(table.status[:, j]) if state in (Status.PRESENT, Status.MISSED)]
+        mean = float(np.mean(table.column(structure, "dice")[measured])) if measured else floor
+        if mean < floor:
+            yield structure, mean, measured
 
 
 def _diagnosis(scored: _Scored, model: PlannedModel, structure: str, cases: Sequence[DatasetCase]) -> str:

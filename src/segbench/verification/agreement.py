@@ -7,17 +7,19 @@ from collections.abc import Iterator
 
 from segauge import ScoreTable, Status
 from segbench.records import ModelEntry, RunRecord
+from segbench.scoring.scores import suspect_cells
 from segbench.verification.differences import Mismatch, mismatches
 
 
 def disagreements(record: RunRecord) -> Iterator[Mismatch]:
     """Yield every place where the predictions, the failures and the scores of a record contradict each other.
 
-    Each model has a prediction or a failure for each case, and scores of each of its structures. Scores that were made
-    elsewhere come without any predictions, and contradict nothing.
+    Each model has a prediction or a failure for each case, and scores of each of its structures; what scores that badly
+    is suspect. Scores that were made elsewhere come without any predictions, and contradict nothing.
     """
     if not any(entry.predictions or entry.failures for entry in record.models):
         return
+    yield from _of_suspects(record)
     known = set(record.case_ids)
     for entry in record.models:
         table = record.tables[entry.name]
@@ -33,6 +35,18 @@ def disagreements(record: RunRecord) -> Iterator[Mismatch]:
                 yield from _of_scores(entry, table, rows[case])
             else:
                 yield Mismatch(f"scores.{entry.name}.{case}", "nothing", "scores of every case")
+
+
+def _of_suspects(record: RunRecord) -> Iterator[Mismatch]:
+    """Yield cells that are marked as suspect and should not be, or the other way round."""
+    floor = float(record.settings.get("spot_check_dice", 0.1))
+    marked = {f"{one.model}.{one.structure}": one.mean_dice for one in record.suspects}
+    follow = {
+        f"{name}.{structure}": mean
+        for name, table in record.tables.items()
+        for structure, mean, _ in suspect_cells(table, floor)
+    }
+    yield from mismatches(marked, follow, "suspects")
 
 
 def _of_prediction(entry: ModelEntry, case: str) -> Iterator[Mismatch]:
