@@ -59,7 +59,7 @@ _FAILED = {
     "last": "a failed case has no value, and ranks behind all others",
     "exclude": "failed cases are left out",
 }
-_ABSENT = {"exclude": "are left out", "perfect": "count as perfect"}
+_ABSENT = {"exclude": "are left out where they have no value", "perfect": "count as perfect"}
 
 
 def policy_in_words(note: str) -> str:

@@ -199,9 +199,11 @@ class Summary:
         for status, _ in failed.values():
             kinds[status.value] = kinds.get(status.value, 0) + 1
         words = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+        without_truth = Status.GROUND_TRUTH_UNREADABLE.value in kinds
+        left_out = "a case whose ground truth cannot be read is left out; " if without_truth else ""
         return [
             f"{len(failed)} of {_counted(self.n_cases, 'case')} could not be measured ({words}); "
-            f"{policy_words(self.result.policy)}"
+            f"{left_out}{policy_words(self.result.policy)}"
         ]
 
     def _remarks(self) -> list[str]:
@@ -241,9 +243,12 @@ def policy_words(policy: MissingPolicy) -> str:
         "last": "a failed case has no value, is counted, and ranks behind all others",
         "exclude": "failed cases are left out and counted",
     }[policy.failed]
-    absent = "left out" if policy.absent == "exclude" else "taken for perfect"
+    absent = {
+        "exclude": "where neither mask holds a structure, overlap and distances are left out; counts and volumes are 0",
+        "perfect": "structures that neither mask holds are taken for perfect",
+    }[policy.absent]
     missing = "; cases without a prediction are left out and counted" if policy.missing == "exclude" else ""
-    return f"{failed}; structures that neither mask holds are {absent}{missing}."
+    return f"{failed}; {absent}{missing}."
 
 
 def value_text(estimate: Estimate) -> str:
