@@ -112,16 +112,16 @@ def test_whoever_left_the_group_is_ended_as_well(tmp_path, ending):
 
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(logs, "HALF", 100_000)
-    program = "import sys; print('first'); [print(f'line {i:06d}') for i in range(20_000)]; sys.exit('last')"
+    program = "import sys; print('first'); [print(f'line {i:06d}') for i in range(60_000)]; sys.exit('last')"
     ended = run_command(python(program), tmp_path / "x.log")
-    assert ended.failure.endswith("line 019999 | last")
+    assert ended.failure.endswith("line 059999 | last")
     command, first, *lines = (tmp_path / "x.log").read_text().splitlines()
     assert (command[0], first, lines[0], lines[-1]) == ("$", "first", "line 000000", "last")
     (said,) = (line for line in lines if line.startswith("["))
     left_out = int(re.search(r"\[(\d+) bytes are left out here\]", said)[1])
     # Nothing else is lost: 12 bytes a line, and one line that was cut in two is two.
     kept = sum(len(line) + 1 for line in lines if line != said)
-    assert 0 <= kept + left_out - (20_000 * 12 + len("last\n")) <= 2
+    assert 0 <= kept + left_out - (60_000 * 12 + len("last\n")) <= 2
     assert kept < 300_000
 
 
