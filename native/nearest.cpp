@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "bands.hpp"
+#include "gathered_points.hpp"
 #include "near.hpp"
 #include "near_codes.hpp"
 #include "search.hpp"
@@ -30,7 +31,13 @@ class PatternPieces {
   void squared_distances(const Query& query, const Candidate& cell, double* squared) const {
     const Target* first = patterns_.target.data() + patterns_.target_start[code(cell.index)];
     const Target* last = patterns_.target.data() + patterns_.target_start[code(cell.index) + 1];
-    lanes_.squared_distances(query.groups, SampleGroup::count_for(query.count), cell.shift, first, last, squared);
+    const size_t groups = SampleGroup::count_for(query.count);
+    for (size_t i = 0; i < groups; ++i, squared += SampleGroup::kSize) {
+      if ((cell.groups >> i & 1) != 0)
+        lanes_.squared_distances(query.groups + i, 1, cell.shift, first, last, squared);
+      else
+        std::fill_n(squared, SampleGroup::kSize, kInfinity);
+    }
   }
 
  private:
@@ -56,7 +63,8 @@ void write_samples(const NearSearch::Found& found, const double* area, int64_t b
   write(count);
 }
 
-// Searches a binary surface: the cells nearby, of which all distances are known, then what is further away.
+// Searches a binary surface: the cells nearby, of which all distances are known, then what is further away. There the samples
+// of some neighbouring cells are searched together.
 class PatternSearch {
  public:
   PatternSearch(const CellSet& to, const BrickTree& tree, CellBlocks& blocks, const Patterns& patterns, Knowledge& known)
@@ -65,36 +73,82 @@ class PatternSearch {
   // Finds the nearest piece of all samples of some cells of one brick; found(i) is that of the i-th cell.
   void search(const Cell* first, const Cell* last) {
     near_.search(first, last);
+    unsettled_.clear();
     for (const Cell* cell = first; cell != last; ++cell) {
-      NearSearch::Found& found = near_.found(static_cast<size_t>(cell - first));
-      if (!found.is_settled) search_further(*cell, found);
+      const auto number = static_cast<size_t>(cell - first);
+      if (!near_.found(number).is_settled) unsettled_.push_back({place_of(*cell), static_cast<uint16_t>(number)});
     }
+    std::sort(unsettled_.begin(), unsettled_.end());
+    for (const auto& [place, number] : unsettled_) {
+      if (place != place_ || !patterns_.is_orthogonal) search_far();
+      place_ = place;
+      gather(first[number], near_.found(number));
+    }
+    search_far();
   }
   const NearSearch::Found& found(size_t i) { return near_.found(i); }
 
  private:
-  void search_further(const Cell& cell, NearSearch::Found& found) {
+  static constexpr int kTogether = 2;  // cells along each axis; where axes are not at right angles single ones
+  static constexpr size_t kMost = RoughPoints::kMost;
+
+  // Of the cells that are searched together, within their brick.
+  static uint16_t place_of(const Cell& cell) {
+    return static_cast<uint16_t>((cell.z & 7) / kTogether << 6 | (cell.y & 7) / kTogether << 3 | (cell.x & 7) / kTogether);
+  }
+
+  // Adds the samples of a cell to which something further away may be nearer.
+  void gather(const Cell& cell, NearSearch::Found& found) {
     const auto first = static_cast<size_t>(patterns_.sample_start[cell.sample_code]);
     const auto last = static_cast<size_t>(patterns_.sample_start[cell.sample_code + 1]);
-    Box unsettled;  // around the points that something further away may be nearer to
-    bool any = false;
-    double best[KnownDistances::kMostSamples];
     for (size_t i = first; i < last; ++i) {
-      const double clearance = patterns_.wide_clearance[i];
-      best[i - first] = found.of_sample(i - first);
-      if (best[i - first] <= clearance * clearance) continue;
-      unsettled.include(patterns_.sample[i]);
-      any = true;
+      double& squared = found.of_sample(i - first);
+      if (squared <= patterns_.wide_clearance[i] * patterns_.wide_clearance[i]) continue;
+      if (points_.is_full()) search_far();
+      if (points_.is_empty()) begin_at(cell);
+      add(cell, patterns_.sample[i], squared);
     }
-    if (!any) return;
-    const SampleGroup* groups = patterns_.group.data() + patterns_.group_start[cell.sample_code];
-    far_.improve({{cell.z, cell.y, cell.x}, groups, last - first, unsettled}, best, KnownDistances::kReach);
-    for (size_t i = 0; i < last - first; ++i) found.of_sample(i) = best[i];
+  }
+
+  void begin_at(const Cell& cell) {
+    at_ = {cell.z, cell.y, cell.x};
+    if (patterns_.is_orthogonal)
+      for (int64_t& each : at_) each &= ~int64_t{kTogether - 1};
+  }
+
+  void add(const Cell& cell, const Vec3& sample, double& squared) {
+    const int64_t dz = cell.z - at_[0], dy = cell.y - at_[1], dx = cell.x - at_[2];
+    const Vec3 offset = patterns_.offset(dz, dy, dx);
+    const size_t number = points_.count();
+    cell_[number] = {static_cast<int8_t>(dz), static_cast<int8_t>(dy), static_cast<int8_t>(dx)};
+    squared_[number] = squared;
+    own_[number] = &squared;
+    points_.add({sample[0] + offset[0], sample[1] + offset[1], sample[2] + offset[2]});
+  }
+
+  void search_far() {
+    if (points_.is_empty()) return;
+    Query query{at_, points_.groups(), points_.count(), points_.box()};
+    if (patterns_.is_orthogonal) {
+      query.cell = cell_.data();
+      query.last = {kTogether - 1, kTogether - 1, kTogether - 1};
+    }
+    far_.improve(query, squared_.data(), KnownDistances::kReach);
+    for (size_t i = 0; i < points_.count(); ++i) *own_[i] = squared_[i];
+    points_.clear();
   }
 
   const Patterns& patterns_;
   NearSearch near_;
   Search<PatternPieces> far_;
+  std::vector<std::pair<uint16_t, uint16_t>> unsettled_;  // cells of the brick: where they lie, and their numbers
+  // the points that are searched next
+  uint16_t place_ = 0;          // of their cells
+  std::array<int64_t, 3> at_{};  // the first of these
+  GatheredPoints<kMost> points_;
+  std::array<std::array<int8_t, 3>, kMost> cell_;  // each one's, in steps from the first
+  std::array<double, kMost> squared_;              // what was found so far
+  std::array<double*, kMost> own_;                 // and where it stands
 };
 
 }  // namespace

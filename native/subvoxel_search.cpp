@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "gathered_points.hpp"
 #include "near_fans.hpp"
 #include "search.hpp"
 #include "subvoxel.hpp"
@@ -43,8 +44,7 @@ std::vector<size_t> sample_offsets(const CellSet& from, const SubvoxelRule& rule
   return start;
 }
 
-// Searches one surface from the samples of another: nearby at once, what is further away in groups of neighbours, because
-// most of a far search is to find the cells that are worth looking at.
+// Searches one surface from the samples of another: nearby at once, what is further away in groups of neighbours.
 class FanSearch {
  public:
   FanSearch(const SubvoxelSurface& from, const SubvoxelSurface& to, const BrickTree& tree, CellBlocks& blocks,
@@ -94,32 +94,21 @@ class FanSearch {
   void add_far(const Cell& cell, const Vec3& point, size_t sample) {
     const int32_t most = rule_.lattice.is_orthogonal ? kSpan : 0;
     const bool is_apart = cell.z != first_.z || cell.y != first_.y || cell.x - first_.x > most;
-    if (count_ == kTogether || (count_ > 0 && is_apart)) search_far();
-    if (count_ == 0) {
-      first_ = cell;
-      box_ = Box();
-    }
+    if (points_.is_full() || (!points_.is_empty() && is_apart)) search_far();
+    if (points_.is_empty()) first_ = cell;
     const Vec3 offset = rule_.lattice.offset(0, 0, cell.x - first_.x);
-    const Vec3 at{point[0] + offset[0], point[1] + offset[1], point[2] + offset[2]};
-    // what follows in the group repeats it until there is more
-    SampleGroup& group = groups_[count_ / SampleGroup::kSize];
-    for (size_t k = count_ % SampleGroup::kSize; k < SampleGroup::kSize; ++k) {
-      group.x[k] = at[0];
-      group.y[k] = at[1];
-      group.z[k] = at[2];
-    }
-    box_.include(at);
-    samples_[count_++] = sample;
+    samples_[points_.count()] = sample;
+    points_.add({point[0] + offset[0], point[1] + offset[1], point[2] + offset[2]});
   }
 
   void search_far() {
-    if (count_ == 0) return;
+    if (points_.is_empty()) return;
     if (!far_) far_.emplace(to_.set, tree_, blocks_, rule_.lattice, FanPieces(to_, rule_));
     double squared[kTogether];
-    for (size_t i = 0; i < count_; ++i) squared[i] = out_.distance[samples_[i]];
-    far_->improve({{first_.z, first_.y, first_.x}, groups_.data(), count_, box_}, squared);
-    for (size_t i = 0; i < count_; ++i) out_.distance[samples_[i]] = squared[i];
-    count_ = 0;
+    for (size_t i = 0; i < points_.count(); ++i) squared[i] = out_.distance[samples_[i]];
+    far_->improve({{first_.z, first_.y, first_.x}, points_.groups(), points_.count(), points_.box()}, squared);
+    for (size_t i = 0; i < points_.count(); ++i) out_.distance[samples_[i]] = squared[i];
+    points_.clear();
   }
 
   const SubvoxelSurface &from_, &to_;
@@ -133,10 +122,8 @@ class FanSearch {
   std::array<NearFans::Point, NearFans::kTogether> near_points_;
   size_t count_near_ = 0;
   // the group that is searched next
-  size_t count_ = 0;
   Cell first_{};
-  Box box_;
-  std::array<SampleGroup, kTogether / SampleGroup::kSize> groups_;
+  GatheredPoints<kTogether> points_;
   std::array<size_t, kTogether> samples_;
 };
 
