@@ -210,6 +210,21 @@ def test_overlapping_structures_in_layers():
     assert result["lesion", "hd"].value == segauge.surface_metrics(shifted, lesion)["hd"]
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "large"), [(np.uint64, np.int8, 2), (np.uint8, np.int64, 2**40), (np.int8, np.int8, 2**62)]
+)
+def test_a_region_across_layers_of_any_integers(first, second, large):
+    """NumPy has no integer type that holds all of uint64 and of signed ones: it takes floats, which are no labels."""
+    organ, lesion = np.zeros((2, 8, 8, 8), bool)
+    organ[1:5, 1:5, 1:5], lesion[3:7, 3:7, 3:7] = True, True
+    grid = Grid.from_spacing((8, 8, 8))
+    pred = LabelMap((organ.astype(first), 2 * lesion.astype(second)), grid)
+    gt = LabelMap(((organ | lesion).astype(np.uint8),), grid)
+    result = measure(pred, gt, {"region": (1, 2, large) if large > 2 else (1, 2)}, ["dice", "hd"])
+    assert result["region", "dice"].value == 1.0
+    assert result["region", "hd"].value == pytest.approx(0.0, abs=1e-9)  # what the reference may differ by
+
+
 class TestGrids:
     def test_a_flipped_prediction_is_compared_in_space(self):
         pred, gt = pair()

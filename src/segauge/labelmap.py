@@ -99,7 +99,7 @@ class LabelMap:
         values = [labels] if isinstance(labels, int) else list(labels)
         array = np.zeros(self.grid.shape, dtype=np.bool_)
         for layer in self.layers:
-            array |= np.isin(layer, values)
+            array |= where_any_of(layer, values)
         return Mask(array, self.grid)
 
     def on_grid_of(self, other: LabelMap) -> LabelMap:
@@ -151,6 +151,13 @@ def as_label_array(labels: npt.ArrayLike, source: str = "label map") -> LabelArr
     raise InvalidInput(
         f"{source}: labels are integers, got dtype {array.dtype}. Round them, or threshold a probability map, first."
     )
+
+
+def where_any_of(array: LabelArray, labels: Sequence[int]) -> npt.NDArray[np.bool_]:
+    """Return where an array holds any of the labels, all of which are below 2^63."""
+    # Beside signed integers NumPy takes unsigned ones of 64 bits for floats, which cannot tell large labels apart.
+    signed = array.view(np.int64) if array.dtype == np.uint64 else array
+    return np.isin(signed, labels)
 
 
 def check_same_shape(pred: npt.NDArray[Any], gt: npt.NDArray[Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -254,11 +255,17 @@ class LayerPairs:
 def _merged(labels: LabelMap, wanted: tuple[int, ...], ignore: int | None = None) -> LabelArray:
     """Return one layer that holds a structure of a map of several: its last label, or the ignore label, which wins."""
     label = max(wanted)
-    merged = np.zeros(labels.grid.shape, dtype=np.result_type(*labels.layers, np.min_scalar_type(label)))
+    merged = np.zeros(labels.grid.shape, dtype=_common_type(labels.layers, label))
     merged[labels.mask(wanted).array] = label
     if ignore is not None and (ignored := labels.mask(ignore).array).any():  # one that occurs fits its layer's type
         merged[ignored] = ignore
     return merged
+
+
+def _common_type(layers: Sequence[LabelArray], label: int) -> np.dtype[np.integer[Any]]:
+    """Return a type that holds the labels of all layers and one more; int64 holds every label."""
+    common = np.result_type(*layers, np.min_scalar_type(label))
+    return common if common.kind in "iu" else np.dtype(np.int64)  # of a label above 2^32 and negative ones: floats
 
 
 def _as_label_maps(

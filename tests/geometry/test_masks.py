@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import segauge
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.geometry import reference
 from segauge.geometry.engine import _kernel as kernel
@@ -46,6 +47,25 @@ def test_pair_tables_agree(pred, seed, dtype, threads):
     gt = np.random.default_rng(seed).integers(0, 4, pred.shape).astype(dtype)
     for ours, theirs in zip(kernel.pair_table(pred, gt, threads), reference.pair_table(pred, gt, 1), strict=True):
         assert np.array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize("unsigned", ["pred", "gt"])
+def test_large_labels_of_signed_and_unsigned_integers_stay_apart(unsigned):
+    """As floats, which NumPy makes of both together, the two largest were one."""
+    large = [2**62, 2**62 + 1]
+    types = (np.uint64, np.int64) if unsigned == "pred" else (np.int64, np.uint64)
+    pred, gt = (np.array([large], dtype=dtype) for dtype in types)
+    for counted in filter(None, (kernel, reference)):
+        labels, counts, *_ = counted.pair_table(pred, gt, 1)
+        assert labels.tolist() == [[label, label] for label in large]
+        assert counts.tolist() == [1, 1]
+
+
+def test_a_large_label_is_not_taken_for_its_neighbour():
+    labels, wanted = np.full((5, 6), 2**53 + 1, np.uint64), [*range(1, 30), 2**53]
+    assert not segauge.LabelMap.from_array(labels).mask(wanted).array.any()
+    for packing in filter(None, (kernel, reference)):
+        assert packing.pack(labels, wanted, [0, 0], [5, 6], 1).count() == 0
 
 
 @needs_kernel

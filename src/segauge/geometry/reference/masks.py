@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from segauge.labelmap import where_any_of
+
 Int64Array = npt.NDArray[np.int64]
 
 
@@ -50,7 +52,9 @@ def pair_table(
     joint = pred_codes.reshape(pred.shape).astype(np.int64) * len(gt_labels) + gt_codes.reshape(gt.shape)
     pairs, codes = np.unique(joint, return_inverse=True)
     codes = codes.reshape(-1)
-    labels = np.stack([pred_labels[pairs // len(gt_labels)], gt_labels[pairs % len(gt_labels)]], axis=1)
+    which = np.divmod(pairs, len(gt_labels))
+    # One by one: signed and unsigned labels together would be floats, which cannot tell large ones apart.
+    labels = np.stack([found[i].astype(np.int64) for found, i in zip((pred_labels, gt_labels), which, strict=True)], 1)
     counts = np.bincount(codes, minlength=len(pairs))
     sums = np.zeros((len(pairs), pred.ndim), dtype=np.int64)
     boxes = np.zeros((len(pairs), 2, pred.ndim), dtype=np.int64)
@@ -59,7 +63,7 @@ def pair_table(
         boxes[:, 0, axis] = pred.shape[axis]
         np.minimum.at(boxes[:, 0, axis], codes, index)
         np.maximum.at(boxes[:, 1, axis], codes, index + 1)
-    return labels.astype(np.int64), counts.astype(np.int64), sums, boxes
+    return labels, counts.astype(np.int64), sums, boxes
 
 
 def pack(
@@ -68,7 +72,7 @@ def pack(
     """Return the voxels of the box [start, stop) whose label is one of `values`."""
     del threads
     box = tuple(slice(first, last) for first, last in zip(start, stop, strict=True))
-    return ReferenceMask(np.ascontiguousarray(np.isin(labels[box], list(values))))
+    return ReferenceMask(np.ascontiguousarray(where_any_of(labels[box], values)))
 
 
 def cut_out(
