@@ -113,6 +113,16 @@ class TestLabelMap:
             assert np.array_equal(labels.mask(label).array, mask)
         assert labels.labels() == (1, 2, 3)
 
+    @pytest.mark.parametrize("one", [3, np.int64(3), np.array(3), [3], np.array([3, 7])])
+    def test_a_mask_is_asked_for_by_any_whole_numbers(self, one):
+        assert LabelMap.from_array([[0, 3], [3, 1]]).mask(one).array.sum() == 2
+
+    @pytest.mark.parametrize("label", ["liver", 1.5, [1, None]])
+    def test_a_mask_of_what_is_no_label_is_refused(self, label):
+        """A name was looked for letter by letter, in vain, and gave an empty mask."""
+        with pytest.raises(InvalidInput, match="scan: expected label values, which are whole numbers"):
+            LabelMap.from_array([[0, 3], [3, 1]], source="scan").mask(label)
+
     @pytest.mark.parametrize("axes", list(itertools.permutations(range(3))))
     def test_comes_back_onto_another_grid_without_loss(self, axes):
         rng = np.random.default_rng(0)

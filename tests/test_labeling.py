@@ -24,8 +24,9 @@ def test_values_that_a_file_gives_one_name_stay_apart():
 
 
 def test_values_of_numpy_are_values():
-    expected = {"a": (1,), "b": (2, 3)}
-    assert dict(Labeling.of({"a": np.int64(1), "b": np.array([2, 3])}).structures) == expected
+    expected = {"a": (1,), "b": (2, 3), "c": (4,)}
+    given = {"a": np.int64(1), "b": np.array([2, 3]), "c": np.array(4)}
+    assert dict(Labeling.of(given).structures) == expected
 
 
 def test_equal_labelings_are_equal_and_hash_alike():
@@ -46,6 +47,15 @@ def test_equal_labelings_are_equal_and_hash_alike():
         ({"a": 1.7}, None, "Structure 'a': expected label values, which are whole numbers, got 1.7"),
         ([1.7], None, "whole numbers, got 1.7"),
         ({"a": "12"}, None, "whole numbers, got '1'"),
+        (
+            {"a": (1, 2**63)},
+            None,
+            "Structure 'a': expected labels of at least -2.63 and below 2.63, got 9223372036854775808",
+        ),
+        ({"a": 1}, -(2**63) - 1, "ignore: expected labels of at least"),
+        ({1: 1, "1": 2}, None, "Two structures have one name: 1, '1'"),
+        ("liver", None, r"such as \{'liver': 1\}, or label values, such as \[1, 2\], got 'liver'"),
+        (1, None, r"or label values, such as \[1, 2\], got 1"),
     ],
 )
 def test_refuses_what_makes_no_sense(structures, ignore, words):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from operator import index
 from types import MappingProxyType
 
 from segauge.errors import InvalidInput, UnknownStructure
+from segauge.labelmap import as_label, as_labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,6 +25,8 @@ class Labeling:
     def __post_init__(self) -> None:
         check_ignore(self.ignore)
         structures = {str(name): _checked_labels(str(name), labels) for name, labels in self.structures.items()}
+        if len(structures) < len(self.structures):
+            raise InvalidInput(f"Two structures have one name: {', '.join(map(repr, self.structures))}.")
         if not structures:
             raise InvalidInput("A labeling needs at least one structure, for example {'liver': 1}.")
         for name, labels in structures.items():
@@ -50,8 +52,9 @@ class Labeling:
         if isinstance(structures, Labeling):
             return structures
         if isinstance(structures, Mapping):
-            return cls({name: _as_tuple(labels) for name, labels in structures.items()}, ignore)
-        values = list(dict.fromkeys(_whole(label, "label") for label in structures))
+            return cls({name: as_labels(labels, f"Structure {name!r}") for name, labels in structures.items()}, ignore)
+        _refuse_a_single_one(structures)
+        values = list(dict.fromkeys(as_label(label, "label") for label in structures))
         known = {label: (names or {}).get(label, f"label {label}") for label in values}
         shared = {name for name, count in Counter(known.values()).items() if count > 1}
         called = {label: f"{name} (label {label})" if name in shared else name for label, name in known.items()}
@@ -83,27 +86,24 @@ def check_ignore(ignore: int | None) -> None:
 
     Those who say 0 most often mean that the background should be no structure, which it never is.
     """
-    if ignore is not None and _whole(ignore, "ignore") == 0:
+    if ignore is not None and as_label(ignore, "ignore") == 0:
         raise InvalidInput(
             "ignore: 0 is the background, and without it no false positive would count. It is never measured as a "
             "structure; leave ignore out, or give the label of voxels that nobody annotated."
         )
 
 
-def _as_tuple(labels: int | Iterable[int]) -> tuple[int, ...]:
-    return tuple(labels) if isinstance(labels, Iterable) else (labels,)
-
-
-def _whole(label: object, owner: str) -> int:
-    """Return a label as an integer, of NumPy's or Python's; a float is none, for it would be cut."""
-    try:
-        return index(label)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidInput(f"{owner}: expected label values, which are whole numbers, got {label!r}.") from None
+def _refuse_a_single_one(structures: object) -> None:
+    """Refuse a bare label, and a name, which would be taken apart into letters."""
+    if isinstance(structures, str) or not isinstance(structures, Iterable):
+        raise InvalidInput(
+            "structures: expected names with their labels, such as {'liver': 1}, or label values, such as [1, 2], got "
+            f"{structures!r}."
+        )
 
 
 def _checked_labels(name: str, labels: int | Iterable[int]) -> tuple[int, ...]:
-    values = tuple(_whole(label, f"Structure {name!r}") for label in _as_tuple(labels))
+    values = as_labels(labels, f"Structure {name!r}")
     if not name.strip():
         raise InvalidInput("A structure needs a name.")
     if not values:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import index
 from types import MappingProxyType
 from typing import Any
 
@@ -96,7 +97,7 @@ class LabelMap:
 
     def mask(self, labels: int | Iterable[int]) -> Mask:
         """Return the voxels that carry any of the labels."""
-        values = [labels] if isinstance(labels, int) else list(labels)
+        values = as_labels(labels, self.source)
         array = np.zeros(self.grid.shape, dtype=np.bool_)
         for layer in self.layers:
             array |= where_any_of(layer, values)
@@ -151,6 +152,24 @@ def as_label_array(labels: npt.ArrayLike, source: str = "label map") -> LabelArr
     raise InvalidInput(
         f"{source}: labels are integers, got dtype {array.dtype}. Round them, or threshold a probability map, first."
     )
+
+
+def as_label(label: object, owner: str) -> int:
+    """Return a label as an integer, of NumPy's or Python's; a float is none, for it would be cut."""
+    try:
+        value = index(label)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidInput(f"{owner}: expected label values, which are whole numbers, got {label!r}.") from None
+    if not -(2**63) <= value < 2**63:
+        raise InvalidInput(f"{owner}: expected labels of at least -2^63 and below 2^63, got {value}.")
+    return value
+
+
+def as_labels(labels: int | Iterable[int], owner: str) -> tuple[int, ...]:
+    """Return a label, or several, as integers."""
+    if not isinstance(labels, Iterable) or (isinstance(labels, np.ndarray) and labels.ndim == 0):
+        return (as_label(labels, owner),)
+    return tuple(as_label(label, owner) for label in labels)
 
 
 def where_any_of(array: LabelArray, labels: Sequence[int]) -> npt.NDArray[np.bool_]:
