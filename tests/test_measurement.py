@@ -130,6 +130,29 @@ def test_tolerance_per_structure_curve_and_pooled_percentiles():
         measure(pred, gt, {"b": 1}, nsd_tolerance={"a": 1.0})
 
 
+@pytest.mark.parametrize("kind", [list, np.array, iter])
+@pytest.mark.parametrize("metrics", [["nsd"], ["dice"]])
+def test_a_curve_is_measured_for_every_structure_however_it_is_asked_for(kind, metrics):
+    """An iterator was empty after the first structure, and without a metric of surfaces there was no curve."""
+    result = measure(*pair(), {"a": 1, "b": (1, 2)}, metrics, nsd_curve_mm=kind([0.0, 0.5]))
+    assert {name: curve.shape for name, curve in result.nsd_curves.items()} == {"a": (2,), "b": (2,)}
+    assert result.curve_tolerances_mm == (0.0, 0.5)
+    assert list(measure(*pair(), {"a": 1}, metrics, nsd_curve_mm=kind([0.0])).nsd_curves) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("curve", "more", "words"),
+    [
+        ([1.0, -1.0], {}, "0 mm or more, got -1.0"),
+        (2.0, {}, r"several distances in mm, such as \(0, 1, 2\), got 2.0"),
+        ([1.0], {"convention": "monai"}, "not as MONAI .* does; leave it out, or ask for metrics such as 'nsd@1'"),
+    ],
+)
+def test_a_curve_that_cannot_be_is_refused_also_where_nothing_is_measured(curve, more, words):
+    with pytest.raises(InvalidInput, match=words):
+        measure(*pair(), {"nothing": 4}, nsd_curve_mm=curve, **more)
+
+
 def test_all_labels_of_the_ground_truth_if_nobody_names_them():
     pred, gt = pair()
     grid = Grid.from_spacing(gt.shape)

@@ -20,7 +20,7 @@ from segauge.metrics.catalog import resolve_metrics
 from segauge.metrics.conventions import Convention, check_convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
-from segauge.metrics.surface import HdMode, check_hd_mode, check_tolerance, nsd_curve
+from segauge.metrics.surface import HdMode, check_hd_mode, check_tolerance, check_tolerances, nsd_curve
 from segauge.notebook import NotebookTable, Shown
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
@@ -77,7 +77,7 @@ def measure(
     pred_structures: Structures | None = None,
     ignore: int | None = None,
     nsd_tolerance: float | Mapping[str, float] = 1.0,
-    nsd_curve_mm: Sequence[float] = (),
+    nsd_curve_mm: Iterable[float] = (),
     surface: SurfaceKind = "marching-cubes",
     hd: HdMode = "directed",
     convention: str | None = None,
@@ -97,11 +97,11 @@ def measure(
         pred_structures: the same structures in the prediction's labels, where these differ from the ground truth's.
         ignore: ground-truth label whose voxels count for nothing.
         nsd_tolerance: in mm, one number or one per structure; also the width of the boundary for boundary IoU.
-        nsd_curve_mm: tolerances at which the whole NSD curve is wanted.
+        nsd_curve_mm: tolerances in mm of an NSD curve for every structure that is in both masks, whatever `metrics`.
         surface: "marching-cubes", "voxel" or "subvoxel" (see compute_surface_distances).
         hd: "directed" or "pooled" percentiles of the Hausdorff distance.
         convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them;
-            a metric that it does not have has no number. Not together with `ignore` or `surface`.
+            a metric that it does not have has no number. Not together with `ignore`, `surface`, `hd` or `nsd_curve_mm`.
         detection: which lesions count, and when one counts as found (by default: IoU of 0.1 or more, one to one).
         threads: number of threads; all cores (or SEGAUGE_NUM_THREADS) if not given.
         case_id: name of the case in the resulting table.
@@ -121,8 +121,9 @@ def measure(
         threads=threads,
         convention=followed_convention(convention, labelings[0].ignore, surface, hd),
     )
+    curve_mm = _curve_tolerances(nsd_curve_mm, options.convention)
     return measure_layers(
-        layers, *labelings, resolve_metrics(metrics), options, nsd_tolerance, nsd_curve_mm, case_id=case_id
+        layers, *labelings, resolve_metrics(metrics), options, nsd_tolerance, curve_mm, case_id=case_id
     )
 
 
@@ -133,14 +134,13 @@ def measure_layers(
     metrics: tuple[MetricInfo, ...],
     options: Options,
     nsd_tolerance: float | Mapping[str, float] = 1.0,
-    nsd_curve_mm: Sequence[float] = (),
+    nsd_curve_mm: tuple[float, ...] = (),
     *,
     case_id: str = "case",
 ) -> Measurement:
     """Measure every structure of two maps on one grid that have been counted already; otherwise as `measure`."""
     linear = voxel_steps(layers.gt.grid.affine)
     tolerances = _tolerances(labeling.structures, nsd_tolerance)
-    with_curve = nsd_curve_mm and options.convention is None and any(info.needs == "surface" for info in metrics)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
     reasons: dict[str, str] = {}
     curves: dict[str, npt.NDArray[np.float64]] = {}
@@ -151,10 +151,10 @@ def measure_layers(
         if parts.status is Status.PRESENT:
             if words := _why_not(parts, metrics, scores[name][1]):
                 reasons[name] = words
-            if with_curve and parts.distances is not None:
+            if nsd_curve_mm and parts.distances is not None:
                 curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
     table = ScoreTable.of_case(case_id, [info.key for info in metrics], scores, reasons)
-    return Measurement(table, metrics, curves, tuple(nsd_curve_mm))
+    return Measurement(table, metrics, curves, nsd_curve_mm)
 
 
 def _why_not(parts: StructureParts, metrics: Iterable[MetricInfo], found: Mapping[str, float | None]) -> str:
@@ -318,6 +318,17 @@ def followed_convention(key: str | None, ignore: int | None, surface: str, hd: s
             "leave out surface=, hd= and ignore=, or the convention."
         )
     return convention
+
+
+def _curve_tolerances(given: Iterable[float], convention: Convention | None) -> tuple[float, ...]:
+    """Return the tolerances of the curve, which no other tool has."""
+    curve_mm = check_tolerances(given)
+    if curve_mm and convention is not None:
+        raise InvalidInput(
+            f"nsd_curve_mm: the curve is measured our way, not as {convention.tool} does; leave it out, or ask for "
+            "metrics such as 'nsd@1' and 'nsd@2'."
+        )
+    return curve_mm
 
 
 def _tolerances(structures: Iterable[str], given: float | Mapping[str, float]) -> dict[str, float]:

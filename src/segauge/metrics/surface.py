@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Literal, get_args
 
 import numpy as np
@@ -137,9 +137,9 @@ def nsd(sd: SurfaceDistances, tolerance: float) -> float:
     return min(float(within) / (sd.area_pred + sd.area_gt), 1.0)
 
 
-def nsd_curve(sd: SurfaceDistances, tolerances: Sequence[float] | Floats) -> Floats:
+def nsd_curve(sd: SurfaceDistances, tolerances: Iterable[float]) -> Floats:
     """Return the normalized surface Dice at each of several tolerances in mm."""
-    limits = np.array([check_tolerance(tolerance) for tolerance in tolerances]) + sd.rounding_mm
+    limits = np.array(check_tolerances(tolerances)) + sd.rounding_mm
     order = np.argsort(limits, kind="stable")
     whole = sd.area_pred + sd.area_gt
     within = _area_within(sd.d_pg, sd.w_pg, limits[order]) + _area_within(sd.d_gp, sd.w_gp, limits[order])
@@ -200,6 +200,13 @@ def check_tolerance(tolerance: float) -> float:
     if not (isinstance(tolerance, (int, float, np.integer, np.floating)) and 0 <= tolerance < math.inf):
         raise InvalidInput(f"tolerance: expected a distance of 0 mm or more, got {tolerance!r}.")
     return float(tolerance)
+
+
+def check_tolerances(tolerances: Iterable[float]) -> tuple[float, ...]:
+    """Return several tolerances in mm, or say what is wrong with them."""
+    if not isinstance(tolerances, Iterable):
+        raise InvalidInput(f"tolerances: expected several distances in mm, such as (0, 1, 2), got {tolerances!r}.")
+    return tuple(check_tolerance(tolerance) for tolerance in tolerances)
 
 
 def check_hd_mode(mode: str) -> HdMode:
