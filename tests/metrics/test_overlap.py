@@ -67,6 +67,14 @@ def test_any_label_but_zero_is_foreground():
     assert segauge.confusion(np.array([[-3, 0, 7]]), np.array([[1, 1, 0]])) == (1, 1, 1, 0)
 
 
+@pytest.mark.parametrize("kind", ["<u8", ">u8"])
+def test_all_bits_set_is_foreground(kind):
+    """Not zero is inside of a mask, also where it is larger than any label; lesions were found in such masks."""
+    pred, gt = (np.array(mask, dtype=kind) for mask in ([[2**64 - 1, 0, 2**64 - 1]], [[1, 2**63, 0]]))
+    assert segauge.confusion(pred, gt) == (1, 1, 1, 0)
+    assert segauge.surface_metrics(pred, gt)["hd"] == segauge.surface_metrics(pred > 0, gt > 0)["hd"]
+
+
 def test_different_shapes_are_refused_even_if_one_is_empty():
     for function in (segauge.dice, segauge.iou, segauge.confusion):
         with pytest.raises(ShapeMismatch, match=r"same shape, got \(2, 3\) and \(3, 2\)"):
