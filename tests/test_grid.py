@@ -93,8 +93,38 @@ class TestGrid:
         with pytest.raises(InvalidInput, match="spacing"):
             normalize_spacing(spacing, 3)
 
+    @pytest.mark.parametrize(
+        ("shape", "affine", "words"),
+        [
+            ((2.5, 3, 4), np.eye(4), r"whole numbers of voxels, got \(2.5, 3, 4\)"),
+            ((2, 3, 4), oblique().affine.T, r"expected \[0, 0, 0, 1\] as its last row, got .*transpose"),
+            ((2, 3, 4), np.diag([1.0, 1, 1, 2]), r"as its last row, got \[0.0, 0.0, 0.0, 2.0\]"),
+            ((2, 3), "oblique", "affine: expected numbers in mm, got 'oblique'"),
+        ],
+    )
+    def test_refuses_what_is_no_grid(self, shape, affine, words):
+        """A transposed affine lost its origin, and half a voxel was cut off."""
+        with pytest.raises(InvalidInput, match=words):
+            Grid(shape, affine)
+
+    def test_an_affine_may_carry_rounding_in_its_last_row(self):
+        affine = oblique().affine.copy()
+        affine[3, 0] = 1e-5
+        assert Grid((2, 3, 4), affine).orientation == "RAS"
+
+    @pytest.mark.parametrize("spacing", ["wide", (1, "wide", 1), [[1], [2, 3]], 1j])
+    def test_refuses_a_spacing_that_is_no_number(self, spacing):
+        with pytest.raises(InvalidInput, match="spacing: expected numbers in mm, got"):
+            normalize_spacing(spacing, 3)
+
 
 class TestLabelMap:
+    def test_refuses_an_array_in_the_place_of_layers(self):
+        with pytest.raises(InvalidInput, match=r"scan: expected a tuple of layers, got one array: write LabelMap"):
+            LabelMap(np.zeros((2, 3, 4), int), Grid.from_spacing((2, 3, 4)), source="scan")
+        with pytest.raises(InvalidInput, match="at least one layer"):
+            LabelMap((), Grid.from_spacing((2, 3, 4)))
+
     def test_keeps_the_arrays_and_locks_them(self):
         array = np.zeros((3, 4, 5), np.int16)
         labels = LabelMap.from_array(array, 1.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -161,7 +162,7 @@ class GridRelation:
 
 def normalize_spacing(spacing: float | Sequence[float] | npt.NDArray[np.float64], ndim: int) -> tuple[float, ...]:
     """Return one positive, finite voxel edge in mm per axis; a single number counts for all axes."""
-    edges = np.array(spacing, dtype=np.float64, ndmin=1)
+    edges = np.atleast_1d(_numbers("spacing", spacing))
     if edges.ndim != 1 or edges.size not in (1, ndim):
         raise InvalidInput(f"spacing: expected one number or {ndim} (one per axis, in mm), got {spacing!r}.")
     values: list[float] = edges.tolist()
@@ -170,22 +171,38 @@ def normalize_spacing(spacing: float | Sequence[float] | npt.NDArray[np.float64]
     return tuple(values) if len(values) == ndim else tuple(values) * ndim
 
 
+def _numbers(name: str, values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    try:
+        return np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name}: expected numbers in mm, got {values!r}.") from None
+
+
 def _checked_shape(shape: Sequence[int]) -> tuple[int, ...]:
     if len(shape) not in (2, 3):
         raise InvalidInput(f"A grid has 2 or 3 dimensions, got shape {tuple(shape)}.")
-    if any(int(n) < 1 for n in shape):
-        raise InvalidInput(f"A grid has at least one voxel along each axis, got shape {tuple(shape)}.")
-    return tuple(int(n) for n in shape)
+    try:
+        counts = tuple(operator.index(n) for n in shape)
+    except TypeError:
+        raise InvalidInput(f"The shape of a grid is whole numbers of voxels, got {tuple(shape)}.") from None
+    if any(n < 1 for n in counts):
+        raise InvalidInput(f"A grid has at least one voxel along each axis, got shape {counts}.")
+    return counts
 
 
 def _checked_affine(affine: npt.ArrayLike, ndim: int) -> Affine:
-    matrix = np.array(affine, dtype=np.float64)
+    matrix = _numbers("affine", affine)
     if matrix.shape != (ndim + 1, ndim + 1):
         raise InvalidInput(
             f"affine: expected a {ndim + 1} x {ndim + 1} matrix for a {ndim}-D grid, got {matrix.shape}."
         )
     if not np.all(np.isfinite(matrix)):
         raise InvalidInput("affine: expected finite numbers, got NaN or infinity.")
+    if not np.allclose(matrix[-1], [0.0] * ndim + [1.0], atol=1e-3):  # mm: rounding is far less
+        raise InvalidInput(
+            f"affine: expected {[0] * ndim + [1]} as its last row, got {matrix[-1].tolist()}. The origin stands in the "
+            "last column: transpose a matrix that has it in the last row."
+        )
     edges = np.linalg.norm(matrix[:-1, :-1], axis=0)
     if np.any(edges == 0) or abs(np.linalg.det(matrix[:-1, :-1] / edges)) < 1e-6:
         raise InvalidInput("affine: its axes do not span the space (two are parallel, or one has no length).")

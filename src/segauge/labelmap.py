@@ -52,8 +52,7 @@ class LabelMap:
     frame_of_reference: str = ""
 
     def __post_init__(self) -> None:
-        if not self.layers:
-            raise InvalidInput(f"{self.source}: a label map needs at least one layer of voxels.")
+        _check_layers(self.layers, self.source)
         layers = tuple(_read_only(as_label_array(layer, self.source), self.grid) for layer in self.layers)
         object.__setattr__(self, "layers", layers)
         object.__setattr__(self, "names", MappingProxyType(dict(self.names)))
@@ -186,6 +185,14 @@ def check_same_shape(pred: npt.NDArray[Any], gt: npt.NDArray[Any]) -> None:
             f"pred and gt must have the same shape, got {pred.shape} and {gt.shape}. "
             "Bring the prediction onto the ground truth's grid first."
         )
+
+
+def _check_layers(layers: object, source: str) -> None:
+    """Refuse no layers, and an array in their place, whose slices would be taken for them."""
+    if isinstance(layers, np.ndarray):
+        raise InvalidInput(f"{source}: expected a tuple of layers, got one array: write LabelMap((array,), grid).")
+    if not layers:
+        raise InvalidInput(f"{source}: a label map needs at least one layer of voxels.")
 
 
 def _read_only(array: npt.NDArray[Any], grid: Grid) -> npt.NDArray[Any]:

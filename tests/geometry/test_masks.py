@@ -139,8 +139,13 @@ def test_threads_come_from_the_argument_the_environment_or_the_machine():
     assert thread_count(3) == 3
     assert _threads_from_environment("5") == 5
     assert _threads_from_environment("") >= 1
-    with pytest.raises(InvalidInput, match="at least 1"):
-        thread_count(0)
+    assert thread_count(np.int64(2)) == 2
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_threads_are_a_whole_number(threads):
+    with pytest.raises(InvalidInput, match=f"threads: expected a whole number of at least 1, got {threads!r}"):
+        thread_count(threads)
 
 
 @pytest.mark.long

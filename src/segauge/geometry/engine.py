@@ -55,6 +55,6 @@ def thread_count(threads: int | None = None) -> int:
         if not asked.isdecimal() or int(asked) < 1:
             raise InvalidInput(f"SEGAUGE_NUM_THREADS: expected a whole number of at least 1, got {asked!r}.")
         return int(asked)
-    if threads < 1:
-        raise InvalidInput(f"threads: expected at least 1, got {threads}.")
-    return threads
+    if not hasattr(threads, "__index__") or threads < 1:
+        raise InvalidInput(f"threads: expected a whole number of at least 1, got {threads!r}.")
+    return int(threads)
