@@ -283,6 +283,15 @@ def test_a_lesion_of_exactly_the_minimum_counts() -> None:
     assert detection_scores(gt, gt, spacing=(2, 1, 1), min_volume_ml=0.0081) == DetectionScores(1, 0, 0)
 
 
+@pytest.mark.parametrize("edge", [0.7, float(np.float32(0.7))])
+def test_rounding_makes_no_lesion_smaller(edge: float) -> None:
+    """0.7 cubed is 0.3429999999999999 in double precision, and 0.34299998 from a 32-bit header."""
+    gt = volume(LARGE)
+    scores = detection_scores(gt, gt, spacing=edge, min_volume_ml=0.343)
+    assert scores == DetectionScores(1, 0, 0)
+    assert [one.lesions for one in scores.recall_by_size([0.343])] == [0, 1]
+
+
 def test_a_prediction_that_misses_the_rule_with_a_small_lesion_is_false() -> None:
     gt = volume(SMALL)
     pred = volume(np.s_[0:2, 0:2, 16:30])  # IoU 4 / 60 with it

@@ -18,7 +18,14 @@ from segauge.geometry.components import ComponentTable, label_components, pack_m
 from segauge.geometry.masks import PackedMask
 from segauge.grid import normalize_spacing
 from segauge.labelmap import as_mask_array, check_same_shape
-from segauge.metrics.matching import Assignment, DetectionRules, LesionMatching, MatchRule, match_lesions
+from segauge.metrics.matching import (
+    VOLUME_ROUNDING,
+    Assignment,
+    DetectionRules,
+    LesionMatching,
+    MatchRule,
+    match_lesions,
+)
 from segauge.notebook import NotebookTable, Shown
 
 #: Borders between lesion sizes in ml (a ball of 0.1 ml is 6 mm across, of 1 ml 12 mm, of 10 ml 27 mm).
@@ -157,7 +164,7 @@ class DetectionScores(NotebookTable):
             raise InvalidInput("Lesion volumes need the size of a voxel: pass spacing=(...) in mm with a 3-D image.")
         known = self._known
         borders = [0.0, *edges.tolist(), np.inf]
-        place = np.digitize(known.gt.voxels * self.voxel_volume_mm3 / 1000.0, edges)
+        place = np.digitize(known.gt.voxels * self.voxel_volume_mm3 / 1000.0, edges * (1.0 - VOLUME_ROUNDING))
         lesions = np.bincount(place[known.gt_kept], minlength=len(borders) - 1)
         found = np.bincount(place[known.gt_found], minlength=len(borders) - 1)
         bins = zip(borders[:-1], borders[1:], lesions.tolist(), found.tolist(), strict=True)

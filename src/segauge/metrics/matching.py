@@ -26,6 +26,10 @@ BoolArray = npt.NDArray[np.bool_]
 FloatArray = npt.NDArray[np.float64]
 Int64Array = npt.NDArray[np.int64]
 
+#: Share of a volume by which a lesion may miss it and still have it: edges of 0.7 mm have no exact number, and pass
+#: through 32-bit headers.
+VOLUME_ROUNDING = 1e-6
+
 MatchRule = Literal["iou", "overlap", "centroid"]
 Assignment = Literal["greedy", "optimal", "many-to-one"]
 
@@ -163,7 +167,7 @@ def _large_enough(table: ComponentTable, min_volume_ml: float | None, voxel_volu
         return np.ones(len(table), dtype=np.bool_)
     if voxel_volume_mm3 is None:
         raise InvalidInput("min_volume_ml needs the size of a voxel: pass spacing=(...) in mm with a 3-D image.")
-    large: BoolArray = table.voxels * voxel_volume_mm3 / 1000.0 >= min_volume_ml
+    large: BoolArray = table.voxels * voxel_volume_mm3 / 1000.0 >= min_volume_ml * (1.0 - VOLUME_ROUNDING)
     return large
 
 
