@@ -215,6 +215,8 @@ def test_bad_arguments_are_named() -> None:
         lesionwise_scores(mask, mask, 1.0, "BraTS")
     with pytest.raises(InvalidInput, match="dilations"):
         LesionwiseRules(-1, 50.0)
+    with pytest.raises(InvalidInput, match=r"dilations: expected a whole number, got 1\.5"):
+        LesionwiseRules(1.5, 50.0)
     with pytest.raises(InvalidInput, match="penalty_mm"):
         LesionwiseRules(1, 50.0, penalty_mm=math.inf)
     with pytest.raises(InvalidInput, match="3-D"):

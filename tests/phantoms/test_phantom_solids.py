@@ -278,6 +278,8 @@ def test_phantoms_are_values():
     [
         (lambda: Ball((0, 0), 1), "center_mm: expected 3"),
         (lambda: Ball((0, 0, math.nan), 1), "center_mm: expected 3 finite"),
+        (lambda: rotation_about((0, 0, 0), 10), "axis: expected a direction, got the zero vector"),
+        (lambda: rotation_about((0, 1), 10), "axis: expected 3 finite"),
         (lambda: Ball((0, 0, 0), 0), "radius_mm: expected a positive"),
         (lambda: Ball((0, 0, 0), math.inf), "radius_mm: expected a positive"),
         (lambda: Shell((0, 0, 0), 2, 3), "inner_radius_mm: expected less"),

@@ -55,6 +55,8 @@ class LesionwiseRules:
         for name in ("dilations", "left_out_mm3", "penalty_mm"):
             if not (math.isfinite(getattr(self, name)) and getattr(self, name) >= 0):
                 raise InvalidInput(f"{name}: expected a finite number of 0 or more, got {getattr(self, name)!r}.")
+        if not hasattr(self.dilations, "__index__"):
+            raise InvalidInput(f"dilations: expected a whole number, got {self.dilations!r}.")
 
 
 #: The tasks of BraTS 2023: adult glioma, Sub-Saharan Africa, paediatric, meningioma, metastases.

@@ -20,6 +20,7 @@ from segauge.phantoms.phantom import (
     midpoints,
     sphere_lattice,
     squared_norm,
+    unit_vector,
 )
 
 Rows = tuple[Vector, ...]
@@ -123,7 +124,7 @@ class Ellipse(QuadricPhantom):
 
 def rotation_about(axis: Sequence[float], degrees: float) -> Rows:
     """Return the rows of the rotation by an angle about an axis through the origin (right-handed)."""
-    x, y, z = np.asarray(axis, dtype=np.float64) / np.linalg.norm(axis)
+    x, y, z = unit_vector("axis", axis, 3)
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     angle = math.radians(degrees)
     matrix = np.eye(3) + math.sin(angle) * cross + (1.0 - math.cos(angle)) * (cross @ cross)
