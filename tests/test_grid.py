@@ -1,4 +1,5 @@
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -6,6 +7,7 @@ import pytest
 from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
 from segauge.grid import Grid, Kinship, normalize_spacing
 from segauge.labelmap import LabelMap, Mask, as_mask_array
+from segauge.measurement import measure
 
 
 def oblique(shape=(6, 5, 4), spacing=(1.0, 2.0, 3.0), degrees=20.0):
@@ -175,6 +177,14 @@ class TestLabelMap:
     def test_refuses_what_is_no_label(self, array):
         with pytest.raises(InvalidInput, match="labels are integers"):
             LabelMap.from_array(array)
+
+    @pytest.mark.parametrize("given", ["gt.nii.gz", Path("gt.nii.gz"), Mask([[True]], Grid.from_spacing((1, 1)))])
+    def test_a_file_or_a_mask_in_the_place_of_an_array_is_told(self, given):
+        """They had "dtype object", and were to be rounded."""
+        words = f"expected an array, got {type(given).__name__}. Files are read by"
+        for refusing in (LabelMap.from_array, as_mask_array, lambda one: measure(one, one)):
+            with pytest.raises(InvalidInput, match=words):
+                refusing(given)
 
     def test_refuses_an_array_of_another_shape(self):
         with pytest.raises(ShapeMismatch):

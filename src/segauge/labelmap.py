@@ -136,6 +136,7 @@ def as_mask_array(mask: npt.ArrayLike) -> npt.NDArray[np.bool_]:
                 "Threshold it first, for example `pred >= 0.5`."
             )
         return np.asarray(array == 1, dtype=np.bool_)
+    _refuse_what_is_no_array(mask, array, "mask")
     raise InvalidInput(f"A mask is an array of bool or integers, got dtype {array.dtype}.")
 
 
@@ -148,9 +149,19 @@ def as_label_array(labels: npt.ArrayLike, source: str = "label map") -> LabelArr
         if array.dtype.itemsize == 8 and array.dtype.kind == "u" and array.size and array.max() >= 2**63:
             raise InvalidInput(f"{source}: holds the label {array.max()}; labels are below 2^63.")
         return array.astype(array.dtype.newbyteorder("="), copy=False)
+    _refuse_what_is_no_array(labels, array, source)
     raise InvalidInput(
         f"{source}: labels are integers, got dtype {array.dtype}. Round them, or threshold a probability map, first."
     )
+
+
+def _refuse_what_is_no_array(given: object, array: npt.NDArray[Any], owner: str) -> None:
+    """Refuse a path, and an object that has its voxels inside: of these NumPy makes an array without axes."""
+    if array.ndim == 0 and array.dtype.kind in "OSU":
+        raise InvalidInput(
+            f"{owner}: expected an array, got {type(given).__name__}. Files are read by "
+            "segauge.read_labels(path).labels; the voxels of a Mask are its .array, those of a LabelMap its .layers."
+        )
 
 
 def as_label(label: object, owner: str) -> int:
