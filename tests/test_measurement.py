@@ -265,6 +265,16 @@ class TestGrids:
         with pytest.raises(GridMismatch, match="40 mm apart"):
             measure(*maps)
 
+    def test_another_frame_of_reference_is_refused_unless_it_was_said_to_be_the_same(self):
+        arrays, grid = pair(), Grid.from_spacing((24, 24, 24))
+        pred, gt = (LabelMap((a,), grid, frame_of_reference=f) for a, f in zip(arrays, ("1.2", "1.3"), strict=True))
+        with pytest.raises(GridMismatch, match=r"frame of reference 1\.2, .*for measure\(\) to place\(\) before it"):
+            measure(pred, gt, {"organ": 1})
+        for said in ({"any_frame_of_reference": True}, {"trust_array": True}):
+            placed = segauge.place(pred, gt, **said)
+            found = measure(placed.pred, placed.gt, {"organ": 1})
+            assert found["organ", "dice"].value == segauge.dice(arrays[0] == 1, arrays[1] == 1)
+
     def test_arrays_and_maps_do_not_mix(self):
         pred, gt = pair()
         with pytest.raises(InvalidInput, match="both as LabelMap or both as arrays"):

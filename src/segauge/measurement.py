@@ -22,6 +22,7 @@ from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, check_hd_mode, check_tolerance, check_tolerances, nsd_curve
 from segauge.notebook import NotebookTable, Shown
+from segauge.placement import check_frames_of_reference
 from segauge.scores import MetricInfo, Score, ScoreTable, Status
 
 Labels = tuple[int, ...]
@@ -107,7 +108,7 @@ def measure(
         case_id: name of the case in the resulting table.
 
     Raises:
-        GridMismatch: if the two maps do not lie on the same grid.
+        GridMismatch: if the two maps do not lie on the same grid in one frame of reference (`place` brings them there).
         UnknownMetric: if the catalog has no such metric.
 
     """
@@ -275,6 +276,7 @@ def _as_label_maps(
     if isinstance(gt, LabelMap) and isinstance(pred, LabelMap):
         if spacing is not None:
             raise InvalidInput("A LabelMap knows its spacing: give spacing= only with arrays.")
+        check_frames_of_reference(pred, gt)
         return gt, pred.on_grid_of(gt)
     if isinstance(gt, LabelMap) or isinstance(pred, LabelMap):
         raise InvalidInput("Give pred and gt both as LabelMap or both as arrays: an array alone has no place in space.")

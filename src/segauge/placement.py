@@ -72,6 +72,8 @@ def place(
     """
     if resample not in (None, "nearest"):
         raise InvalidInput(f"resample: expected 'nearest' or None, got {resample!r}.")
+    if any_frame_of_reference or trust_array:  # so that what measures the two afterwards need not be told again
+        pred = replace(pred, frame_of_reference=gt.frame_of_reference)
     if pred.grid.ndim != gt.grid.ndim:
         flat_pred, flat_gt = _in_one_plane(pred, gt)
         options = {"trust_array": trust_array, "any_frame_of_reference": any_frame_of_reference}
@@ -83,7 +85,7 @@ def place(
         return _trusted(pred, gt)
     if not (pred.in_space and gt.in_space):
         return _by_shape(pred, gt)
-    _check_frames_of_reference(pred, gt, any_frame_of_reference)
+    check_frames_of_reference(pred, gt)
     relation = pred.grid.relation_to(gt.grid)
     if relation.kind is Kinship.SAME:
         return Placement(_on(gt.grid, pred), gt, Method.SAME)
@@ -161,12 +163,13 @@ def _by_shape(pred: LabelMap, gt: LabelMap) -> Placement:
     return Placement(replace(pred, grid=gt.grid, in_space=gt.in_space), gt, Method.BY_SHAPE, (note,))
 
 
-def _check_frames_of_reference(pred: LabelMap, gt: LabelMap, any_frame_of_reference: bool) -> None:
+def check_frames_of_reference(pred: LabelMap, gt: LabelMap) -> None:
+    """Refuse two maps that are known to lie in different coordinate systems of a patient."""
     one, other = pred.frame_of_reference, gt.frame_of_reference
-    if one and other and one != other and not any_frame_of_reference:
+    if one and other and one != other:
         raise GridMismatch(
             f"{pred.source} lies in the frame of reference {one}, {gt.source} in {other}: their coordinates cannot be "
-            "compared. Pass any_frame_of_reference=True if both are the same space."
+            "compared. Pass any_frame_of_reference=True (for measure() to place() before it) if both are one space."
         )
 
 
