@@ -516,6 +516,36 @@ def test_labels_of_numpy_are_labels():
     assert evaluate([Case("a", two_labels(), two_labels())], label=np.int64(2)).structures == ["label 2"]
 
 
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        {"ignore": np.int64(2)},
+        {"nsd_tolerance": np.float32(1.5)},
+        {"nsd_tolerance": {"left": np.float32(1.5)}},
+        {"detection_iou": np.float32(0.5), "max_voxels": np.int64(10**6)},
+        {"confidence": np.float32(0.9), "n_resamples": np.int64(200), "seed": np.int64(3)},
+        {"policy": MissingPolicy(failed="penalty", penalty=np.float32(50))},
+    ],
+)
+def test_numbers_of_numpy_are_written_as_numbers(tmp_path, chosen):
+    """All cases were measured, and then the result could not be written."""
+    cases = [Case("a", two_labels(), two_labels()), Case("b", two_labels(), two_labels())]
+    chosen = {"structures": {"left": 1}, "metrics": ["dice", "nsd"], **chosen}
+    result = evaluate(cases, cache=tmp_path / "cache", **chosen)
+    written = json.loads(result.to_json(tmp_path / "result.json").read_text())
+    plain = {key: value.item() if isinstance(value, np.generic) else value for key, value in chosen.items()}
+    assert written == json.loads(json.dumps(result.to_dict())) == evaluate(cases, **plain).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("structures", "words"),
+    [(1, "or a list of label values or names, got 1"), ({1: 1, "1": 2}, "Two structures have one name: 1, '1'")],
+)
+def test_structures_that_say_not_which_are_refused(structures, words):
+    with pytest.raises(InvalidInput, match=words):
+        evaluate([Case("a", two_labels(), two_labels())], structures=structures)
+
+
 def test_a_structure_of_ignored_voxels_is_refused_before_anything_is_read():
     with pytest.raises(InvalidInput, match="'right' contains the ignore label 2"):
         evaluate([Case("a", two_labels(), two_labels())], structures={"left": 1, "right": 2}, ignore=2)

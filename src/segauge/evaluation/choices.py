@@ -55,11 +55,18 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
     if isinstance(structures, Labeling):
         ignore = structures.ignore if ignore is None else ignore
         structures = dict(structures.structures)
+    if not isinstance(structures, Iterable):
+        raise InvalidInput(
+            "structures: expected names with their labels, such as {'liver': 1}, or a list of label values or names, "
+            f"got {structures!r}."
+        )
     if not isinstance(structures, Mapping):
         structures = {part if isinstance(part, str) else f"label {int(part)}": part for part in structures}
     if not structures:
         raise InvalidInput("structures: expected at least one structure, got none.")
     named = {str(name): _parts(str(name), parts) for name, parts in structures.items()}
+    if len(named) < len(structures):
+        raise InvalidInput(f"Two structures have one name: {', '.join(map(repr, structures))}.")
     both = next((name for name, parts in named.items() if ignore is not None and ignore in parts), None)
     if both is not None:
         raise InvalidInput(f"Structure {both!r} contains the ignore label {ignore}: it can be only one of them.")

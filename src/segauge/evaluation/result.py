@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.evaluation.outlook import Outlook
-from segauge.io.outputs import csv_text, write_whole
+from segauge.io.outputs import csv_text, plain_values, write_whole
 from segauge.nouns import counted
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate
@@ -141,6 +141,10 @@ class EvaluationResult(Outlook):
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain values, ready for strict JSON."""
+        plain: dict[str, Any] = plain_values(self._contents())
+        return plain
+
+    def _contents(self) -> dict[str, Any]:
         return {
             "schema": SCHEMA,
             "n_cases": len(self.table),
@@ -153,9 +157,9 @@ class EvaluationResult(Outlook):
                 for key in self._grouping_keys()
             },
             "per_case": [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
-            "notes": {case: list(notes) for case, notes in self.notes.items()},
-            "warnings": list(self.warnings),
-            "protocol": dict(self.protocol),
+            "notes": self.notes,
+            "warnings": self.warnings,
+            "protocol": self.protocol,
         }
 
     def _texts(self, key: str) -> list[str]:

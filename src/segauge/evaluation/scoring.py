@@ -18,6 +18,7 @@ from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_
 from segauge.geometry.masks import tabulate
 from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
+from segauge.io.outputs import plain_values
 from segauge.io.reading import ReferenceGrid, SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
@@ -90,14 +91,18 @@ class ScoringOptions:
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
-        tolerance = self.nsd_tolerance
+        plain: dict[str, Any] = plain_values(self._stated())
+        return plain
+
+    def _stated(self) -> dict[str, Any]:
+        """Return what was asked for, as it was given."""
         return {
-            "structures": self.spec.mode if self.spec.mode != "named" else _listed(self.spec.parts),
-            **({} if self.spec.pred_parts is None else {"pred_structures": _listed(self.spec.pred_parts)}),
+            "structures": self.spec.mode if self.spec.mode != "named" else self.spec.parts,
+            **({} if self.spec.pred_parts is None else {"pred_structures": self.spec.pred_parts}),
             **({"allow_absent": True} if self.spec.may_be_absent else {}),
             "ignore": self.spec.ignore,
-            "metrics": list(self.metrics),
-            "nsd_tolerance_mm": dict(tolerance) if isinstance(tolerance, Mapping) else tolerance,
+            "metrics": self.metrics,
+            "nsd_tolerance_mm": self.nsd_tolerance,
             "surface": self.surface,
             "hd": self.hd,
             **({} if self.convention is None else {"convention": self.convention}),
@@ -112,10 +117,6 @@ class ScoringOptions:
             "nan": self.nan,
             "allow_nonuniform": self.allow_nonuniform,
         }
-
-
-def _listed(parts: Mapping[str, tuple[int | str, ...]]) -> dict[str, list[int | str]]:
-    return {name: list(labels) for name, labels in parts.items()}
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,11 @@ import csv
 import io
 import json
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
@@ -45,6 +47,15 @@ def write_whole(path: str | os.PathLike[str], content: str | bytes | Iterable[st
 def write_json(path: str | os.PathLike[str], document: object) -> Path:
     """Write a document as strict JSON, readable for people; return its path."""
     return write_whole(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
+
+
+def plain_values(document: Any) -> Any:
+    """Return a tree of values with Python's own numbers in the place of NumPy's, which JSON does not know."""
+    if isinstance(document, Mapping):
+        return {key: plain_values(value) for key, value in document.items()}
+    if isinstance(document, (list, tuple)):
+        return [plain_values(value) for value in document]
+    return document.item() if isinstance(document, np.generic) else document
 
 
 def check_output(path: str | os.PathLike[str]) -> None:
