@@ -89,6 +89,16 @@ def test_it_is_always_the_same_and_scales_with_the_spacing():
     assert one.meaningless_below("assd") == pytest.approx(1.96 * math.sqrt(2) * one.sd["assd"])
 
 
+def test_sixteen_grids_nearly_say_what_many_say_also_of_flipped_masks():
+    """The docstring's tenth to a quarter are root mean squares of these ratios over many masks; this is one pair."""
+    masks = balls_on_grid((1.0, 1.0, 2.5), (-14.1, -13.8, -35.0))
+    many = noise_floor(*masks, (1.0, 1.0, 2.5), n=200).sd
+    flipped = [mask[::-1, :, ::-1] for mask in masks]
+    for few in (noise_floor(*each, (1.0, 1.0, 2.5)).sd for each in (masks, flipped)):
+        for metric in ("dice", "assd", "nsd"):
+            assert many[metric] / 1.5 < few[metric] < 1.5 * many[metric], metric
+
+
 def test_what_vanished_on_some_grid_has_no_finite_noise():
     assert _spread([1.0, math.inf]) == math.inf
     assert _spread([1.0, 3.0]) == pytest.approx(math.sqrt(2))

@@ -76,8 +76,10 @@ def noise_floor(
     surface within slices), and drawn again on `n` grids that are shifted by up to half a voxel along each axis, the
     same for both; the metrics of each are measured as `surface_metrics` does, with
     percentiles of both directions together if `hd` is "pooled". The shifts fill the voxel evenly and are always the
-    same. Metrics that a moved grid can make infinite (an object that falls between the slices) are infinite here. Takes
-    as long as `n` measurements, and a few bytes for every voxel of the box that holds both objects.
+    same. So few grids only estimate it: with 16 it is uncertain by a tenth to a quarter (that of hd, which one grid of
+    many may decide, by more), and as much another one for the same masks flipped. Metrics that a moved grid can make
+    infinite (an object that falls between the slices) are infinite here. Takes as long as `n` measurements, and a few
+    bytes for every voxel of the box that holds both objects.
 
     Raises:
         EmptyMask: if a mask has no voxel.
