@@ -57,6 +57,18 @@ def test_estimates_have_every_number_in_a_cell_of_its_own(result):
     assert int(first["missed"]) == result.table.status_counts("liver").get(Status.MISSED, 0)
 
 
+def test_a_case_without_a_prediction_was_not_measured_and_not_missed():
+    gt = np.zeros((8, 8, 8), dtype=np.uint8)
+    gt[2:6, 2:6, 2:6] = 1
+    cases = [Case("a", gt, gt), Case("b", np.zeros_like(gt), gt), Case("c", None, gt), Case("d", gt[:4], gt)]
+    found = Summary(evaluate(cases, metrics=["dice"]))
+    assert "2 of 4 cases could not be measured" in " ".join(found.sentences())
+    assert "Missed entirely (1 time)" in " ".join(found.sentences())
+    table = estimate_table(found)
+    row = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
+    assert (row["n"], row["missed"], row["spurious"], row["not measured"]) == ("4", "1", "0", "2")
+
+
 @pytest.mark.parametrize("name", HOSTILE)
 def test_latex_has_no_command_that_is_not_ours(name):
     text = in_latex(name)

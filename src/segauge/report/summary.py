@@ -9,7 +9,7 @@ from functools import cached_property
 from segauge.evaluation import EvaluationResult
 from segauge.report.floors import floor_range, floor_sentences
 from segauge.report.naming import named, named_metrics
-from segauge.scores import MetricInfo, Status
+from segauge.scores import CASE_FAILURES, MetricInfo, Status
 from segauge.stats import METHODS, Estimate, Floor, MissingPolicy, share
 from segauge.stats.noise_floors import is_floor
 from segauge.stats.regression import PRIMARY
@@ -39,13 +39,13 @@ class EstimateRow:
 
     @property
     def missed(self) -> int:
-        """Cases whose ground truth has the structure but whose prediction has not, or is not there."""
-        return self.count(Status.MISSED, Status.PREDICTION_MISSING)
+        """Cases whose ground truth has the structure but whose prediction has not."""
+        return self.count(Status.MISSED)
 
     @property
     def unmeasured(self) -> int:
-        """Cases that could not be read, compared or measured."""
-        return self.count(Status.UNREADABLE, Status.REFUSED, Status.FAILED)
+        """Cases that could not be measured: one file is not there, cannot be read, or cannot be compared."""
+        return self.count(*CASE_FAILURES)
 
 
 @dataclass(frozen=True, eq=False)
