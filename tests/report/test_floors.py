@@ -16,7 +16,7 @@ from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, comparison_text
 from segauge.report.figures import Interval, forest
 from segauge.report.floors import amount, floor_sentences
-from segauge.report.html import report_text
+from segauge.report.html import report_text, rounded
 from segauge.report.summary import Summary
 from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
@@ -62,11 +62,9 @@ def test_the_page_shows_the_floors_of_the_result(result):
     assert page.count("<strong>Noise floor</strong>") == 1
     columns = {one["name"]: one for one in tables_of(page)["estimates"]["columns"]}
     rows = Summary(result).rows
-    assert columns["noise floor"]["values"] == [
-        None if row.floor is None else float(f"{row.floor.one_case:.5g}") for row in rows
-    ]
+    assert columns["noise floor"]["values"] == [row.floor and rounded(row.floor.one_case) for row in rows]
     assert "95 %" in columns["noise floor"]["hint"]
-    assert columns["floor of means"]["values"][0] == float(f"{rows[0].floor.of_mean:.5g}")
+    assert columns["floor of means"]["values"][0] == rounded(rows[0].floor.of_mean)
     assert "floor unknown" not in columns
     assert not any("Noise floor" in columns["metric"]["texts"][i] for i in columns["metric"]["values"])
 
@@ -164,7 +162,7 @@ def test_a_comparison_says_which_differences_lie_below_the_floor():
     assert f"&lt;b&gt;a&lt;/b&gt; and b (0.01, floor {floor:.2g})" in page
     assert "<b>a</b>" not in page
     columns = {one["name"]: one for one in tables_of(page)["pairs"]["columns"]}
-    assert columns["noise floor"]["values"][0] == float(f"{floor:.5g}")
+    assert columns["noise floor"]["values"][0] == rounded(floor)
     assert columns["below it"]["texts"][columns["below it"]["values"][0]] == "yes"
     differences = next(one for one in comparison_illustrations(comparison) if one.key == "differences")
     assert "Grey bars" in differences.caption

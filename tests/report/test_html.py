@@ -13,7 +13,7 @@ pytest.importorskip("jinja2", reason="the report needs segauge[report]")
 pytest.importorskip("vl_convert", reason="the report needs segauge[report]")
 
 from segauge.evaluation import Case, EvaluationResult, evaluate
-from segauge.report.html import report_text
+from segauge.report.html import report_text, rounded
 from segauge.report.summary import Summary
 from segauge.scores import Status
 
@@ -84,7 +84,7 @@ def test_the_table_of_estimates_is_the_result(result, text):
         info = result.metrics[row % len(result.metrics)]
         assert cell("metric", row).startswith(info.name)
         expected = result.summary(name)[info.key]
-        # Five significant digits are shown.
+        # At most five significant digits are shown.
         assert cell("mean", row) == pytest.approx(expected.value, rel=1e-4)
         assert cell("n", row) == expected.n
         assert cell("missed", row) == result.table.status_counts(name).get(Status.MISSED, 0)
@@ -97,6 +97,17 @@ def test_the_table_of_cases_has_every_score(result, text):
     expected = result.table.values[:, :, result.table.metrics.index("dice")].ravel()
     shown = np.array([np.nan if value is None else value for value in dice["values"]])
     np.testing.assert_allclose(shown, expected, rtol=1e-4)
+
+
+def test_a_number_of_a_table_is_printed_as_if_it_had_all_its_digits():
+    # Two of 2000 resamples, as adjusted p-values count them: rounded to five digits first, it was printed as 0.000999.
+    assert f"{rounded(2 / 2001):.3g}" == f"{2 / 2001:.3g}" == "0.001"
+    rng = np.random.default_rng(0)
+    for scale, printed in ((1.0, ".4f"), (100.0, ".2f"), (1e-3, ".3g"), (1e4, ".0f")):
+        for value in rng.uniform(0.1, 0.99, 2000) * scale:
+            assert f"{rounded(value):{printed}}" == f"{value:{printed}}"
+    assert [rounded(value) for value in (0.1, 0.905, 1.0, -1.0, 0.0, 12)] == [0.1, 0.905, 1.0, -1.0, 0.0, 12.0]
+    assert [rounded(value) for value in (None, float("nan"), float("inf"))] == [None, None, None]
 
 
 def test_definitions_come_from_the_catalog(result, text):

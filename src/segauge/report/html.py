@@ -10,6 +10,7 @@ import os
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import ROUND_05UP, Context
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
@@ -31,8 +32,10 @@ from segauge.report.requirements import check_report_extra
 from segauge.report.summary import Summary, count_text, interval_name, interval_text, value_text
 from segauge.scores import MetricInfo, Status
 
-#: Significant digits of numbers in the tables of the page; `to_csv` has them all.
-DIGITS = 5
+#: How numbers in the tables of the page are cut; `to_csv` has all digits. The page rounds them again, to fewer: of a
+#: number rounded to the nearest here, the last digit would be off (2/2001 was 0.000999). This mode never ends in a 0 or
+#: 5 that is not exact.
+TABLE_DIGITS = Context(prec=6, rounding=ROUND_05UP)
 
 
 @dataclass(frozen=True)
@@ -225,8 +228,8 @@ def facts(info: MetricInfo) -> str:
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a number with five significant digits, None where it is none."""
-    return None if value is None or not math.isfinite(value) else float(f"{value:.{DIGITS}g}")
+    """Return a number with six significant digits that can be rounded again to fewer, None where it is none."""
+    return None if value is None or not math.isfinite(value) else float(TABLE_DIGITS.create_decimal(str(float(value))))
 
 
 def _number_column(info: MetricInfo, tolerance: str) -> dict[str, Any]:
