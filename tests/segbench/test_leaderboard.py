@@ -154,6 +154,35 @@ def test_a_model_that_is_only_shown_changes_no_average():
     assert found["seen"].mean == pytest.approx(np.vstack([both, [[0.1, 0.1]]]).mean())
 
 
+def test_failures_without_a_value_of_a_model_that_takes_no_part_undo_no_average():
+    values = np.full((12, 2, 1), 3.0)
+    step = np.linspace(0.0, 0.1, 12).reshape(-1, 1, 1)
+    missed = values.copy()
+    missed[0, 0] = np.nan
+    options = {"structures": ("x", "y"), "metrics": ("hd95",)}
+    tables = {
+        "a": table(values, **options),
+        "b": table(values + 0.5 + step, **options),
+        "seen": table(missed, **options, missed=[(0, 0)]),
+        "half": table(missed[:, :1], structures=("x",), metrics=("hd95",), missed=[(0, 0)]),
+    }
+    found = make_leaderboard(record(tables, levels={"seen": "labels"})).board("average", "hd95")
+    assert [(s.model, s.place) for s in found.standings] == [("a", 1), ("b", 2), ("seen", None)]
+    assert (found["a"].mean, found["seen"].mean) == (3.0, None)
+
+
+def test_failures_of_a_model_that_is_only_shown_are_counted_too():
+    both = np.full((20, 2), 0.8)
+    missed = both.copy()
+    missed[:5, 0] = np.nan
+    tables = {name: table(both - step, structures=("x", "y")) for name, step in (("a", 0.0), ("b", 0.1))}
+    tables["seen"] = table(missed, structures=("x", "y"), missed=[(case, 0) for case in range(5)])
+    found = make_leaderboard(record(tables, levels={"seen": "labels"}))
+    assert found.board("x", "dice")["seen"].failure_share == 0.25
+    assert found.board("y", "dice")["seen"].failure_share == 0.0
+    assert found.board("average", "dice")["seen"].failure_share == 0.25
+
+
 def test_no_average_where_failures_have_no_value_or_a_structure_is_nowhere():
     metrics = ("hd95",)
     values = np.full((12, 2, 1), 3.0)

@@ -90,6 +90,12 @@ class ScoreMatrix:
         return told | np.isinf(self.values) | ((self.values == self.scale.worst) if self.failures is None else False)
 
     @property
+    def failure_shares(self) -> Floats:
+        """(models,): the share of each model's cases that failed."""
+        scored = ~np.isnan(self.values)
+        return np.asarray((self.failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
+
+    @property
     def better(self) -> Floats:
         """The values with the sign that makes higher better."""
         return self.values if self.scale.higher_is_better else -self.values

@@ -27,7 +27,7 @@ from segauge.stats.missing import Resolved
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
-from segauge.stats.schemes import SCHEMES, failure_shares, kendall_tau
+from segauge.stats.schemes import SCHEMES, kendall_tau
 
 #: Schemes that need nothing of a case but what it adds to a mean, and whether it failed.
 _OF_MEANS = ("mean", "failures")
@@ -238,7 +238,7 @@ def rank_matrix(
     level_means = levelled(means)
     order = sorted(range(means.size), key=lambda j: (ranks[scheme][j], -level_means[j], matrix.models[j]))
     flips, flip_share = leave_one_out(matrix)
-    shares = failure_shares(matrix)
+    shares = matrix.failure_shares
     frequency = _chances(matrix, resampled)
     replication = _chances(matrix, average_ranks(means + np.sqrt(2.0) * shifts))
     estimates = _estimates(matrix, ci, level, n_resamples, seed)

@@ -101,13 +101,7 @@ def _largest_difference(better: Floats) -> float:
 
 def by_failures(matrix: ScoreMatrix) -> Floats:
     """Rank by the share of failed cases, fewest first."""
-    return average_ranks(-failure_shares(matrix))
-
-
-def failure_shares(matrix: ScoreMatrix) -> Floats:
-    """Return per model the share of its cases that failed."""
-    scored = ~np.isnan(matrix.values)
-    return np.asarray((matrix.failed & scored).sum(axis=0) / np.maximum(scored.sum(axis=0), 1))
+    return average_ranks(-matrix.failure_shares)
 
 
 def _failures_worst(matrix: ScoreMatrix) -> Floats:

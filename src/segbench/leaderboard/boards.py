@@ -16,8 +16,8 @@ from segauge.stats.matrix import RANKED_WITHIN_CASES
 #: found without its linearisation. The third: patients count in intervals, nothing invented where there is nothing is a
 #: number, places and rank sets follow from all pairs together, and averages of bounded scores have the interval of
 #: these; no chance to win again from fewer than ten cases.
-RULES = "segbench-3"
-_OLDER_RULES = ("segbench-1", "segbench-2")
+RULES = "segbench-4"
+_OLDER_RULES = ("segbench-1", "segbench-2", "segbench-3")
 #: What the board over all structures is called.
 AVERAGE = "average"
 

@@ -179,7 +179,10 @@ def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, 
         )
         for name, column in matrix.columns.items()
     }  # fmt: skip
-    shown = tuple(_shown(record, structure, name, found, found.value) for name, found in estimates.items())
+    shares = dict(zip(matrix.models, matrix.failure_shares.tolist(), strict=True))
+    shown = tuple(
+        _shown(record, structure, name, found, found.value, shares[name]) for name, found in estimates.items()
+    )
     scored = matrix.scored_cases()
     board = Board(structure, metric, matrix.scale.higher_is_better, matrix.scale.unit, len(scored.cases), shown, "")
     if not scored.cases:
@@ -197,26 +200,31 @@ def _average_board(record: RunRecord, metric: str, matrices: Mapping[str, ScoreM
     scored = {structure: matrix for structure, matrix in scored.items() if matrix.cases}
     scale = next(iter(matrices.values())).scale
     board = Board(AVERAGE, metric, scale.higher_is_better, scale.unit, 0, (), "")
-    if any(matrix.has_failures_without_value for matrix in scored.values()):
-        return replace(
-            board, sentence=f"Failed cases have no {metric}, so there is no mean over structures; give a penalty."
-        )
     everywhere = [
         name
         for name in record.tables
         if scored and all(name in matrix.models and _has_values(matrix, name) for matrix in scored.values())
     ]
+    ranked = [name for name in everywhere if record[name].ranked]
+    if not all(_has_means(scored, name) for name in ranked or everywhere):
+        return replace(
+            board, sentence=f"Failed cases have no {metric}, so there is no mean over structures; give a penalty."
+        )
 
     def alone(name: str) -> Standing:
         # One by one: a model that is only shown has no say in the numbers of the others.
-        return _shown(record, AVERAGE, name, None, float(_averaged(scored, [name]).values.mean()))
+        if not _has_means(scored, name):
+            return _shown(record, AVERAGE, name, None, None, None)
+        matrix = _averaged(scored, [name])
+        return _shown(record, AVERAGE, name, None, float(matrix.values.mean()), float(matrix.failure_shares[0]))
 
-    ranked = [name for name in everywhere if record[name].ranked]
     if len(ranked) < 2:
         sentence = "Fewer than two ranked models have every structure, so there is no order."
         return replace(board, standings=tuple(map(alone, everywhere)), sentence=sentence)
     contest = _averaged(scored, ranked)
-    shown = tuple(_shown(record, AVERAGE, name, None, None) if name in ranked else alone(name) for name in everywhere)
+    shown = tuple(
+        _shown(record, AVERAGE, name, None, None, None) if name in ranked else alone(name) for name in everywhere
+    )
     made = _ranked_board(replace(board, standings=shown, n_cases=len(contest.cases)), contest, settings)
     return made if made.rule else replace(made, standings=tuple(map(alone, everywhere)))
 
@@ -227,6 +235,11 @@ def _averaged(scored: Mapping[str, ScoreMatrix], names: Sequence[str]) -> ScoreM
 
 def _has_values(matrix: ScoreMatrix, name: str) -> bool:
     return not bool(np.isnan(matrix.values[:, matrix.models.index(name)]).all())
+
+
+def _has_means(scored: Mapping[str, ScoreMatrix], name: str) -> bool:
+    """Return whether a model has a mean of every structure: it has none where its failures have no value."""
+    return not any(matrix.with_models([name]).has_failures_without_value for matrix in scored.values())
 
 
 def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Board:
@@ -265,9 +278,17 @@ def _plans(contest: ScoreMatrix, settings: _Settings) -> tuple[PairPlan, ...]:
         return ()
 
 
-def _shown(record: RunRecord, structure: str, name: str, estimate: Estimate | None, mean: float | None) -> Standing:
+def _shown(
+    record: RunRecord,
+    structure: str,
+    name: str,
+    estimate: Estimate | None,
+    mean: float | None,
+    failure_share: float | None,
+) -> Standing:
     suspect = any(one.model == name and structure in (one.structure, AVERAGE) for one in record.suspects)
-    return Standing(name, estimate, mean, False, record[name].exposure.level.value, suspect)
+    exposure = record[name].exposure.level.value
+    return Standing(name, estimate, mean, False, exposure, suspect, failure_share=failure_share)
 
 
 def _ranked(standing: Standing, ranking: Ranking, structure: str) -> Standing:
