@@ -38,6 +38,12 @@ def test_missed_and_spurious():
     assert found.words.startswith(f"{np.count_nonzero(GT) / 1000:.3g} ml predicted")
 
 
+def test_a_large_organ_has_no_power_of_ten():
+    pred, gt = (LabelMap.from_array(array, spacing=10.0) for array in (np.zeros_like(GT), GT))
+    pair = read_pair(Case("case", pred, gt), {"structures": {"organ": [1]}})
+    assert diagnose(pair, "organ").words == f"nothing was predicted where the ground truth has {np.sum(GT)} ml"
+
+
 @pytest.mark.parametrize(("axis", "words"), [(0, "to the right"), (1, "to the front"), (2, "towards the head")])
 def test_a_shift_is_named_with_its_slices_and_direction(axis, words):
     centre = [20, 22, 18]

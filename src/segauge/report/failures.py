@@ -91,7 +91,7 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
 
 
 def _missed(pair: CasePair, structure: str, gt: Bools, volume: float) -> Diagnosis:
-    size = f"{np.count_nonzero(gt) * volume:.3g} ml"
+    size = _ml(np.count_nonzero(gt) * volume)
     others = {name: part for name, part in pair.shares_inside(gt, "pred").items() if name != structure}
     other = max(others, key=lambda name: others[name], default="")
     if other and others[other] >= INSIDE_OTHER:
@@ -104,7 +104,7 @@ def _spurious(pair: CasePair, structure: str, pred: Bools, volume: float) -> Dia
     others = {name: part for name, part in pair.shares_inside(pred, "gt").items() if name != structure}
     other = max(others, key=lambda name: others[name], default="")
     where = f", {others[other]:.0%} of it inside {other}" if other and others[other] >= INSIDE_OTHER else ""
-    return Diagnosis(FailureKind.SPURIOUS, f"{np.count_nonzero(pred) * volume:.3g} ml predicted, there is none{where}")
+    return Diagnosis(FailureKind.SPURIOUS, f"{_ml(np.count_nonzero(pred) * volume)} predicted, there is none{where}")
 
 
 def _mislabelled(pair: CasePair, structure: str, pred: Bools) -> Diagnosis | None:
@@ -222,7 +222,7 @@ def _leaked(pair: CasePair, structure: str, pred: Bools, gt: Bools, volume: floa
     other = max(shares, key=lambda name: shares[name], default="")
     if not other or shares[other] < LEAK_SHARE:
         return None
-    return Diagnosis(FailureKind.LEAK, f"{count * volume:.3g} ml too much, {shares[other]:.0%} of it inside {other}")
+    return Diagnosis(FailureKind.LEAK, f"{_ml(count * volume)} too much, {shares[other]:.0%} of it inside {other}")
 
 
 def _island(pred: Bools, gt: Bools, volume: float) -> Diagnosis | None:
@@ -233,13 +233,18 @@ def _island(pred: Bools, gt: Bools, volume: float) -> Diagnosis | None:
     alone, _ = _untouched(pred, gt)
     if not alone or max(alone) < ISLAND_SHARE * extra:
         return None
-    return Diagnosis(FailureKind.ISLAND, f"a part of {max(alone) * volume:.3g} ml lies apart from the structure")
+    return Diagnosis(FailureKind.ISLAND, f"a part of {_ml(max(alone) * volume)} lies apart from the structure")
 
 
 def _size(pred: Bools, gt: Bools, volume: float) -> Diagnosis:
     lost, extra = int(np.count_nonzero(gt & ~pred)), int(np.count_nonzero(pred & ~gt))
     whole = int(np.count_nonzero(gt)) * volume
-    words = f"{lost * volume:.3g} ml missing and {extra * volume:.3g} ml too much, of {whole:.3g} ml"
+    words = f"{_ml(lost * volume)} missing and {_ml(extra * volume)} too much, of {_ml(whole)}"
     if lost > 2 * extra:
         return Diagnosis(FailureKind.TOO_SMALL, words)
     return Diagnosis(FailureKind.TOO_LARGE if extra > 2 * lost else FailureKind.OUTLINE, words)
+
+
+def _ml(volume: float) -> str:
+    """Return a volume with three figures, and never with a power of ten: "0.225 ml", "1523 ml"."""
+    return f"{volume:.3g} ml" if volume < 999.5 else f"{volume:.0f} ml"
