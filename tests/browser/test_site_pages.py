@@ -83,6 +83,25 @@ def test_pages_open_offline_and_fit_the_screen(site, visit, scheme, size):
         assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(20, 24, 28)"), address
 
 
+def test_cells_of_a_board_stand_in_line_on_a_phone(site, visit):
+    page = visit(site / "index.html", **PHONE).page
+    rows = page.locator(".ranking tbody tr")
+    edges = {round(rows.nth(k).locator(cell).bounding_box()["x"]) for k in (0, 1) for cell in ("a.model", "td.value")}
+    assert len(edges) == 1
+
+
+def test_no_word_of_a_count_is_broken(pictured, visit):
+    # As narrow as a table still is one.
+    page = visit(pictured / "made-up/organ/nsd.html", viewport={"width": 760, "height": 900}).page
+    lines = """(span) => {
+        const range = document.createRange(), text = span.firstChild, word = text.data.lastIndexOf("unscored");
+        range.setStart(text, word);
+        range.setEnd(text, text.length);
+        return range.getClientRects().length;
+    }"""
+    assert page.locator(".ranking td[data-label=missed] > .small").evaluate(lines) == 1
+
+
 @pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)])
 def test_pictures_of_cases_show_the_image_and_fit_the_screen(pictured, visit, scheme, size):
     opened = visit(pictured / "made-up/organ/nsd.cases.html", color_scheme=scheme, **size)
