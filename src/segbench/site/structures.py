@@ -40,10 +40,26 @@ class BoardView:
     def hidden_reasons(self) -> list[tuple[str, str]]:
         """Models that are shown and not ranked, or left out, with the reason."""
         shown = {standing.model for standing in self.board.standings if not standing.ranked}
-        return [
+        told = [
             (str(one["model"]), str(one["reason"]))
             for one in self.chapter.record.exclusions
             if one["structure"] == self.board.structure or (not one["structure"] and one["model"] in shown)
+        ]
+        return told + self._not_averaged()
+
+    def _not_averaged(self) -> list[tuple[str, str]]:
+        """Return the models that the average leaves out, and which structures they do not have."""
+        if self.board.structure != AVERAGE:
+            return []
+        averaged = {standing.model for standing in self.board.standings}
+        lacking: dict[str, list[str]] = {
+            entry.name: [] for entry in self.chapter.record.models if entry.name not in averaged
+        }
+        for one in self.chapter.record.exclusions:
+            if one["structure"] and one["model"] in lacking:
+                lacking[one["model"]].append(str(one["structure"]))
+        return [
+            (name, f"has no average: n/a on {', '.join(found) or 'some structure'}") for name, found in lacking.items()
         ]
 
 

@@ -104,6 +104,16 @@ def test_missed_cases_are_counted_on_the_board(site):
     assert re.search(r'data-label="missed" data-value="1"', row[: row.index("</tr>")])
 
 
+def test_a_model_without_every_structure_is_named_beside_the_average(tmp_path, undrawn):
+    both = np.linspace(0.7, 0.9, 12)[:, None] * [1.0, 0.99]
+    tables = {name: table(both - step, structures=("x", "y")) for name, step in (("a", 0.0), ("b", 0.1))}
+    tables["half"] = table(both[:, :1], structures=("x",))
+    left_out = {"model": "half", "structure": "y", "reason": "n/a: the model has no such structure"}
+    render([analysed(replace(made_up(tables), exclusions=(left_out,)))], tmp_path)
+    words = re.sub("<[^>]*>", "", (tmp_path / "index.html").read_text())
+    assert "half: has no average: n/a on y" in words
+
+
 def test_every_board_has_its_page_script_and_embedded_table(site):
     record = organs()
     boards = leaderboard_of(record)
