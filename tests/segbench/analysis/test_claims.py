@@ -19,6 +19,7 @@ from segbench.analysis import (
     review_claim,
     rules_of,
 )
+from segbench.analysis.boards import average_board
 from tests.segbench import made_up
 
 
@@ -191,6 +192,19 @@ def test_an_assessment_is_the_paired_t_test_where_that_is_exact():
     needed = ((norm.ppf(0.975) + norm.ppf(0.8)) * spread / 0.006) ** 2
     assert found.closest.plan.cases_needed == pytest.approx(needed, abs=5)
     assert found.verdict == "not shown"
+
+
+def test_means_of_an_average_have_the_interval_of_its_board():
+    rng = np.random.default_rng(4)
+    hard = rng.beta(20, 2, (12, 2))
+    tables = {name: made_up.table(hard - lead, structures=("x", "y")) for name, lead in (("a", 0.0), ("b", 0.05))}
+    rules = rules_of(n_resamples=500)
+    scored = ScoredSet("x", tables)
+    board = average_board(scored, "dice", "structure-means", rules)
+    found = assess_claim(resolve_claim(parse_claim("a > b on average dice"), scored, rules)[1], parse_claim("a > b"))
+    for name, mean in found.means.items():
+        same = board[name].mean
+        assert (mean.method, mean.ci_low, mean.ci_high) == ("jeffreys", same.ci_low, same.ci_high)
 
 
 def test_no_case_wins_an_average_of_structure_means():

@@ -21,11 +21,11 @@ from segauge.stats import (
     PairResult,
     ScoreMatrix,
     compare,
-    estimate,
     plan_pairs,
     wilcoxon,
 )
 from segauge.stats.confidence import confidence_of_differences
+from segauge.stats.estimation import estimate_columns
 from segbench.analysis.claims.grammar import EVERYBODY, Claim
 
 Floats = npt.NDArray[np.float64]
@@ -228,16 +228,18 @@ def _excludes_zero(result: RivalResult) -> bool:
 
 
 def _mean(asked: ScoreMatrix, name: str, level: float, n_resamples: int, seed: int) -> Estimate:
-    return estimate(
-        asked.values[:, asked.models.index(name)],
-        bounds=asked.scale.bounds,
+    (found,) = estimate_columns(
+        asked.values[:, [asked.models.index(name)]],
+        bounds=asked.mean_bounds,
         level=level,
         cluster=asked.clusters,
         n_resamples=n_resamples,
         seed=seed,
         name=name,
         unit=asked.scale.unit,
+        linearised=asked.linearised,
     )
+    return found
 
 
 def _notes(matrix: ScoreMatrix, asked: ScoreMatrix, claim: Claim, units: int, rivals: int) -> tuple[str, ...]:
