@@ -177,6 +177,9 @@ def test_a_margin_names_a_metric_and_a_few_metrics_are_all_judged():
     other = ("dice", "nsd@2", "iou", "assd")
     found = difference(wide(names=other), wide(0.01, other), n_resamples=200)
     assert [change.metric for change in found.judged] == ["dice", "nsd@2"]
+    curve = ("dice", "nsd", "nsd@1", "nsd@2", "nsd@5")
+    found = difference(wide(names=curve), wide(0.01, curve), n_resamples=200)
+    assert [change.metric for change in found.judged] == ["dice", "nsd"]
 
 
 @pytest.mark.parametrize("options", [{"judge": ["dcie"]}, {"margins": {"dcie": 0.01}}])

@@ -245,7 +245,9 @@ def _judged(known: Sequence[str], asked: Sequence[str] | None, margins: Mapping[
             hint = f"; did you mean {close[0]!r}?" if close else f"; there are {', '.join(known)}."
             raise InvalidInput(f"Both tables should have the metric {key!r} that is to be judged{hint}")
     if asked is None:
-        primary = [key for key in known if key.split("@", 1)[0] in PRIMARY]
+        # Beside the NSD itself, its values at other tolerances are points of a curve (`segauge eval --report`).
+        families = [(key, key.split("@", 1)[0]) for key in known]
+        primary = [key for key, family in families if family in PRIMARY and (key == family or family not in known)]
         asked = primary if primary and len(known) > len(PRIMARY) else known
     return {*asked, *margins}
 
