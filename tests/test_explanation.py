@@ -29,6 +29,14 @@ def test_the_conventions_do_not_agree():
     assert len({round(value, 3) for value in values}) >= 5
 
 
+def test_only_percentiles_are_said_to_be_the_larger_of_two_directions(capsys):
+    assert all(answer.percentile for answer in explain("hd95").answers)
+    for key in ("assd", "masd", "nsd@2"):
+        assert {answer.percentile for answer in explain(key).answers} == {""}
+        assert main(["explain", key]) == 0
+        assert "two directions," not in capsys.readouterr().out
+
+
 def test_own_pair_is_measured_on_the_label_asked_for():
     pred, gt = np.zeros((2, 12, 12, 12), dtype=np.uint8)
     pred[2:8, 2:8, 2:8], gt[2:8, 2:8, 4:10] = 7, 7

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from segauge.errors import InvalidInput
 from segauge.grid import Grid
@@ -24,6 +24,9 @@ _SPACING_MM = (0.8, 0.8, 2.5)
 _GT = Ball((20.3, 20.1, 20.2), 14.0)
 _PRED = Ball((21.8, 19.7, 21.0), 14.5)
 
+#: Metrics that are a percentile of the distances: hd, hd95, hd97.5.
+_PERCENTILE = re.compile(r"hd(\d+(?:\.\d+)?)?")
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -34,7 +37,7 @@ class Answer:
         tool: name and version of the tool.
         value: the number, None where the tool does not have it.
         surface: what the tool takes as surface and distance.
-        percentile: how it makes one number of two directions.
+        percentile: how it makes one percentile of two directions; "" for a metric that is no percentile.
 
     """
 
@@ -94,6 +97,8 @@ def explain(
             if convention is None
             else Answer(name, convention.tool, score.value, convention.surface, convention.percentile)
         )
+    if not _PERCENTILE.fullmatch(key):
+        answers = [replace(answer, percentile="") for answer in answers]
     return Explanation(info, pair, tuple(answers))
 
 
@@ -113,7 +118,7 @@ def _built_in_pair() -> tuple[LabelMap, LabelMap]:
 def _truth(key: str, nsd_tolerance: float) -> float | None:
     """Return the closed form of a metric for the built-in pair, None where there is none."""
     truth = distance_truth(_PRED, _GT)
-    percentile = re.fullmatch(r"hd(\d+(?:\.\d+)?)?", key)
+    percentile = _PERCENTILE.fullmatch(key)
     if percentile:
         return truth.hd_percentile(float(percentile.group(1) or 100))
     tolerance = float(key.partition("@")[2] or nsd_tolerance)

@@ -64,11 +64,14 @@ def _show(explanation: Explanation) -> None:
     if not explanation.answers:
         return
     table = Table(title=Text(f"The same pair under each convention: {explanation.pair}"), title_justify="left")
-    for heading in ("convention", "value", "surface and distance", "two directions"):
+    headings = ["convention", "value", "surface and distance"]
+    headings += ["two directions"] if any(answer.percentile for answer in explanation.answers) else []
+    for heading in headings:
         table.add_column(heading, justify="right" if heading == "value" else "left")
     for answer in explanation.answers:
         value = "has none" if answer.value is None else f"{answer.value:.4g}"
-        table.add_row(*(Text(cell) for cell in (_name(answer), value, answer.surface, answer.percentile)))
+        cells = (_name(answer), value, answer.surface, answer.percentile)[: len(headings)]
+        table.add_row(*map(Text, cells))
     console.print()
     console.print(table)
 
