@@ -2,13 +2,14 @@
 
 import json
 import sys
+from dataclasses import replace
 
 import pytest
 
 from segbench.cli import main
 from segbench.cli.printing import print_progress
 from segbench.leaderboard import make_leaderboard
-from segbench.records import load_record, save_record
+from segbench.records import Suspect, load_record, save_record
 from tests.segbench.made_up import record, table, three_models
 
 
@@ -92,3 +93,11 @@ def test_the_mean_of_a_model_that_is_only_shown_is_printed(tmp_path, capsys):
     assert "no value" not in average
     (row,) = (line for line in average.splitlines() if "seen" in line and "labels" in line)
     assert "0.700" in row
+
+
+def test_the_mean_of_a_suspect_is_that_of_the_cases_that_were_measured(tmp_path, capsys):
+    made = three_models()
+    suspect = Suspect("best", "organ", 0.056, "mirrored")
+    path = save_record(replace(made, suspects=(suspect,)), tmp_path / "run.json")
+    main(["reanalyze", "--results", str(path)])
+    assert "suspect: best on organ, mean Dice 0.056 where it was measured: mirrored" in capsys.readouterr().out

@@ -95,7 +95,7 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
     for note in record.notes:
         out.print(one_line(f"note: {note}"), markup=False)
     for suspect in record.suspects:
-        where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f}"
+        where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f} where it was measured"
         out.print(one_line(f"suspect: {where}: {suspect.diagnosis}"), markup=False)
     for entry in record.models:
         if entry.failures:
