@@ -39,17 +39,24 @@ SOME_FAILED = 3
 
 def add_parser(subparsers: Any) -> None:
     """Add the commands."""
-    for name, help_, function in (
-        ("run", "run a benchmark from its config to its record", run_all),
-        ("plan", "say what a run would do, whom it leaves out and why, and how long it takes", run_plan),
-        ("predict", "only make the predictions, into the cache", run_predict),
-        ("score", "only score the predictions that the cache has", run_score),
+    goes_on = "What was done before a stop is kept: the same command goes on with it."
+    codes = "0 fine, 1 error, 2 usage, 3 some model failed on some case"
+    absent = "A prediction that the cache does not have counts as failed."
+    for name, help_, function, more in (
+        ("run", "run a benchmark from its config to its record", run_all, f"{goes_on} Exit codes: {codes}."),
+        (
+            "plan",
+            "say what a run would do, whom it leaves out and why, and how long it takes",
+            run_plan,
+            "Exit codes: 0 fine, 1 error, 2 usage.",
+        ),
+        ("predict", "only make the predictions, into the cache", run_predict, f"{goes_on} Exit codes: {codes}."),
+        ("score", "only score the predictions that the cache has", run_score, f"{absent} Exit codes: {codes}."),
     ):
         parser: argparse.ArgumentParser = subparsers.add_parser(
             name,
             help=help_,
-            description=f"{help_[0].upper()}{help_[1:]}. What was done before a stop is kept: the same command goes on "
-            "with it. Exit codes: 0 fine, 1 error, 2 usage, 3 some model failed on some case.",
+            description=f"{help_[0].upper()}{help_[1:]}. {more}",
             examples=(f"segbench {name} --config configs/phantom.yaml{' --render site' * (name == 'run')}",),
         )
         parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
