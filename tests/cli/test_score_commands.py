@@ -213,6 +213,12 @@ def test_import_writes_what_it_read(capsys, tmp_path, scores):
     assert (tmp_path / "out.csv").read_text().startswith("Task,Case,Algorithm,MetricValue\nliver,c00,good,")
 
 
+@pytest.mark.parametrize(("name", "start"), [("out.csv", "model,"), ("out.CSV", "model,"), ("out.json", "{")])
+def test_import_writes_what_the_ending_says(capsys, tmp_path, scores, name, start):
+    assert run(capsys, "import", scores, "-o", tmp_path / name)[0] == 0
+    assert (tmp_path / name).read_text().startswith(start)
+
+
 def test_models_can_be_named_on_the_command_line(capsys, tmp_path):
     csv_a, csv_b = tmp_path / "a.csv", tmp_path / "b.csv"
     csv_a.write_text("case,liver\n" + "".join(f"{i},{v}\n" for i, v in enumerate(EASY)))

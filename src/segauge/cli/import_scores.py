@@ -31,8 +31,9 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the scores here")
     parser.add_argument(
-        "--to", default="json", choices=("json", "long", "wide", "challenger"), help="format to write (default: json)"
-    )
+        "--to", choices=("json", "long", "wide", "challenger"),
+        help="format to write (default: long for a file that ends in .csv, otherwise json)",
+    )  # fmt: skip
     parser.set_defaults(run=run)
 
 
@@ -52,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     print_table(out, f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
     out.print(f"audit: {as_flags(str(imported.audit))}", markup=False)
     if args.output is not None:
-        metric = args.metric if args.to in ("wide", "challenger") else None
-        write_scores(imported.tables, args.output, format=args.to, metric=metric)
+        to = args.to or ("long" if args.output.suffix.lower() == ".csv" else "json")
+        metric = args.metric if to in ("wide", "challenger") else None
+        write_scores(imported.tables, args.output, format=to, metric=metric)
         out.print(f"written: {args.output}", markup=False)
     return 0
