@@ -114,6 +114,19 @@ def test_a_model_without_every_structure_is_named_beside_the_average(tmp_path, u
     assert "half: has no average: n/a on y" in words
 
 
+def test_a_value_that_is_not_there_is_over_no_cases(tmp_path, undrawn):
+    values = np.linspace(3.0, 4.0, 24).reshape(12, 2, 1)
+    gap = np.where(np.arange(24).reshape(12, 2, 1) == 0, np.nan, values)
+    options = {"structures": ("x", "y"), "metrics": ("hd95",)}
+    tables = {name: table(values + step, **options) for name, step in (("a", 0.0), ("b", 0.5))}
+    tables["seen"] = table(gap, **options, missed=[(0, 0)])
+    render([analysed(made_up(tables, levels={"seen": "labels"}))], tmp_path)
+    rows = re.findall(r'<tr class="(?:ranked|shown).*?</tr>', (tmp_path / "index.html").read_text(), re.DOTALL)
+    found = [re.search(r'data-label="n" data-value="(\d*)"', row)[1] for row in rows]
+    assert found == ["12", "12", ""]
+    assert "no value" in rows[2]
+
+
 def test_every_board_has_its_page_script_and_embedded_table(site):
     record = organs()
     boards = leaderboard_of(record)
