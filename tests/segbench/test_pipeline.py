@@ -227,6 +227,24 @@ def test_the_commands(third_party, tmp_path, capsys):
     assert [f"level {level}" in said for level in (1, 2, 3)] == [True, True, True]
 
 
+def test_predictions_that_cannot_be_compared_are_failures_of_a_run(third_party, tmp_path, capsys):
+    program = tmp_path / "elsewhere.py"
+    program.write_text(
+        "import sys\nimport numpy as np\nfrom segauge.io import write_nifti\nfrom segauge import Grid\n"
+        "write_nifti(sys.argv[1], np.ones((4, 4, 4), dtype=np.uint8), Grid.from_spacing((4, 4, 4), 1.0))\n"
+    )
+    model = {
+        "type": "command", "name": "elsewhere", "command": f"{{python}} {program} {{output}} {{image}}",
+        "structures": {"organ": 1}, "trained_on": [], "pretrained_on": [],
+    }  # fmt: skip
+    path = tmp_path / "config.yaml"
+    path.write_text(json.dumps(tiny_config(tmp_path, models=[model], organs=["organ"], n_cases=2)))
+    assert main(["run", "--config", str(path)]) == 3
+    out = " ".join(capsys.readouterr().out.split())
+    assert "elsewhere failed on 2 of 2 cases; tiny_" in out
+    assert "does not lie on the grid of" in out
+
+
 def test_scoring_alone_runs_no_model(third_party, tmp_path, capsys):
     path = tmp_path / "config.yaml"
     path.write_text(json.dumps(tiny_config(tmp_path, n_cases=1)))

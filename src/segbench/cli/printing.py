@@ -98,9 +98,10 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
         where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f} where it was measured"
         out.print(one_line(f"suspect: {where}: {suspect.diagnosis}"), markup=False)
     for entry in record.models:
-        if entry.failures:
-            case, reason = next(iter(sorted(entry.failures.items())))
-            share = f"{len(entry.failures)} of {counted(len(record.cases), 'case')}"
+        failed = record.failed_cases(entry.name)
+        if failed:
+            case, reason = min(failed.items())
+            share = f"{len(failed)} of {counted(len(record.cases), 'case')}"
             words = f"{entry.name} failed on {share}; {case}: {reason}"
             out.print(one_line(words), markup=False)
 

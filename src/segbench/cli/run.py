@@ -133,7 +133,7 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
         files = [RunFiles.of(benchmark.dataset.card, cases, made.predictions)]
         jobs = worker_count(record.tables.values(), most=config.jobs)
         render_pages([record], args.render, files=files, jobs=jobs)
-    return SOME_FAILED if any(entry.failures for entry in record.models) else 0
+    return SOME_FAILED if any(record.failed_cases(entry.name) for entry in record.models) else 0
 
 
 def run_score(args: argparse.Namespace) -> int:

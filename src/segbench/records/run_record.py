@@ -167,6 +167,14 @@ class RunRecord:
             return None
         return {case.case_id: str(case.metadata.get(column, case.case_id)) for case in self.cases}
 
+    def failed_cases(self, model: str) -> dict[str, str]:
+        """Return the cases that a model failed, with the reason: no prediction, or none that can be compared."""
+        table = self.tables[model]
+        told = dict.fromkeys(case for case, _ in table.reasons)
+        found = {case: table.case_failure(case) for case in told}
+        compared = {case: failure[1] for case, failure in found.items() if failure and failure[0].is_failure}
+        return {**compared, **self[model].failures}
+
     def of_structure(self, structure: str) -> RunRecord:
         """Return what a board of one structure is made of, and nothing else: small enough to be sent to a worker.
 
