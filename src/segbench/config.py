@@ -122,7 +122,8 @@ class RunConfig:
                 raise InvalidInput(f"{source}: {unknown('key', str(key), known)}")
             name = _OTHER_NAMES.get(key, key)
             if name in values:
-                raise InvalidInput(f"{source}: {key!r} says again what {name!r} says; keep one of them.")
+                first = next(other for other in given if _OTHER_NAMES.get(other, other) == name)
+                raise InvalidInput(f"{source}: {key!r} says again what {first!r} says; keep one of them.")
             if value is not None:
                 values[name] = known[key](_At(source, str(key)), value)
         for key in ("dataset", "models"):
