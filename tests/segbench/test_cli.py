@@ -4,6 +4,7 @@ import json
 import sys
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from segbench.cli import main
@@ -103,6 +104,19 @@ def test_the_mean_of_a_model_that_is_only_shown_is_printed(tmp_path, capsys):
     assert "no value" not in average
     (row,) = (line for line in average.splitlines() if "seen" in line and "labels" in line)
     assert "0.700" in row
+
+
+def test_a_board_without_a_model_is_a_sentence_and_no_empty_table(tmp_path, capsys):
+    values = np.full((12, 2, 1), 3.0)
+    values[0, 0] = np.nan
+    missed = table(values, structures=("x", "y"), metrics=("hd95",), missed=[(0, 0)])
+    path = save_record(record({"a": missed, "b": missed}), tmp_path / "run.json")
+    main(["reanalyze", str(path)])
+    said = capsys.readouterr().out.partition("average hd95 in mm")[2]
+    assert said.splitlines()[:2] == [
+        "",
+        "Failed cases have no hd95, so there is no mean over structures; give a penalty.",
+    ]
 
 
 def test_the_mean_of_a_suspect_is_that_of_the_cases_that_were_measured(tmp_path, capsys):

@@ -112,8 +112,11 @@ def _print_board(board: Board) -> None:
     rows = [["place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it"]]
     rows += [[one_line(cell) for cell in _cells(standing, unit)] for standing in board.standings]
     measured = f"{board.structure} {board.metric}{f' in {unit}' if unit else ''}"
-    title = one_line(f"{measured}, {counted(board.n_cases, 'case')}")
-    print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
+    title = one_line(f"{measured}, {counted(board.n_cases, 'case')}" if board.standings else measured)
+    if board.standings:
+        print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
+    else:
+        out.print(title, markup=False)
     out.print(board.sentence, markup=False)
     for note in board.notes:
         if note == RANKED_WITHIN_CASES or NOTHING_TO_FIND in note:
