@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import Scale, ScoreMatrix, compare, score_matrix
+from segauge.stats import Scale, ScoreMatrix, compare, paired_power, score_matrix
 from segbench.analysis import (
     Claim,
     Published,
@@ -133,13 +133,17 @@ def test_a_pair_keeps_the_cases_that_another_model_lacks():
 
 
 def test_review_is_the_paired_t_test_of_the_moments():
-    from scipy.stats import t
+    from scipy.stats import chi2, t
 
     a, b = Published("a", 0.912, 0.05, 50), Published("b", 0.905, 0.06, 50)
     found = review_claim(a, b, correlation=0.5)
     spread = np.sqrt(0.05**2 + 0.06**2 - 2 * 0.5 * 0.05 * 0.06)
     assert found.probability_false == pytest.approx(t.cdf(-0.007 / (spread / np.sqrt(50)), 49), rel=1e-9)
     assert len(found.scenarios) == 1
+    # As many cases as `segauge plan` asks for: a deviation of 50 cases counts with its upper 80 % limit.
+    limit = spread * np.sqrt(49 / chi2.ppf(0.2, 49))
+    (needed,) = (one.cases_needed for one in found.scenarios)
+    assert paired_power(0.007, limit, needed) >= 0.8 > paired_power(0.007, limit, needed - 1)
     # The less two models go together, the less is known about their difference.
     low, typical, high = review_claim(a, b).scenarios
     assert low.probability_false > typical.probability_false > high.probability_false

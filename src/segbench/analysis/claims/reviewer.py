@@ -144,7 +144,9 @@ def _same_cases(
 ) -> Scenario:
     variance = a.sd**2 + b.sd**2 - 2.0 * correlation * a.sd * b.sd
     spread = math.sqrt(max(variance, 0.0))
-    needed = cases_to_separate(difference, spread, level=level) if spread > 0 else (2 if difference else None)
+    needed = 2 if difference else None
+    if spread > 0:  # the published deviations come from a pilot, as those of a plan do
+        needed = cases_to_separate(difference, spread, level=level, pilot_n=a.n)
     return _scenario(difference, spread / math.sqrt(a.n), a.n - 1, by, margin, level, correlation, spread, needed)
 
 
