@@ -31,6 +31,22 @@ def test_a_telephone_needs_no_sideways_scrolling(path, visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
+def test_no_number_of_the_ranking_is_broken_on_a_telephone(path, visit):
+    page = visit(path, viewport={"width": 390, "height": 844}, is_mobile=True).page
+    lines = """(cell) => {
+        const range = document.createRange(), text = cell.firstChild;
+        return text.data.trim().split(" ").map((word) => {
+            const at = text.data.indexOf(word);
+            range.setStart(text, at);
+            range.setEnd(text, at + word.length);
+            return range.getClientRects().length;
+        });
+    }"""
+    cell = page.locator("#ranking tbody tr").first.locator("td").nth(1)
+    assert cell.evaluate(lines) == [1, 1, 1]
+    assert page.locator("#ranking caption").first.bounding_box()["width"] <= 390
+
+
 def test_a_cell_of_the_significance_map_says_its_pair(path, visit):
     from playwright.sync_api import expect
 
