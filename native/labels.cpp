@@ -283,15 +283,17 @@ class Membership {
   bool all_but_, never_;
 };
 
-// 64 labels (or fewer at the end) along an axis of unit stride, in the axis's own direction.
+// 64 labels (or fewer at the end of a row) along an axis of unit stride, in the axis's own direction. `end`: of the array.
 template <class T>
-uint64_t word_along(const Membership<T>& wanted, const T* at, int64_t stride, int64_t count) {
+uint64_t word_along(const Membership<T>& wanted, const T* at, int64_t stride, int64_t count, const T* end) {
   if (count == 64 && stride == 1) return wanted.of_64(at);
   if (count == 64 && stride == -1) return reverse_bits(wanted.of_64(at - 63));
   if (stride != 1) return wanted.of(at, stride, count);
+  const uint64_t own = (uint64_t{1} << count) - 1;
+  if (end - at >= 64) return wanted.of_64(at) & own;  // the next rows are read, too
   T whole[64] = {};  // not beyond the end: somebody else's memory, or none
   std::memcpy(whole, at, static_cast<size_t>(count) * sizeof(T));
-  return wanted.of_64(whole) & ((uint64_t{1} << count) - 1);
+  return wanted.of_64(whole) & own;
 }
 
 template <class T>
@@ -300,6 +302,14 @@ struct Packer {
   Membership<T> wanted;
   std::array<int64_t, 3> start;
   BitVolume& out;
+  const T* end = end_of(view);
+
+  // One past the item that lies last in memory.
+  static const T* end_of(const LabelView& view) {
+    const T* last = static_cast<const T*>(view.data);
+    for (size_t axis = 0; axis < 3; ++axis) last += std::max<int64_t>(0, (view.shape[axis] - 1) * view.stride[axis]);
+    return last + 1;
+  }
 
   const T* at(int64_t z, int64_t y, int64_t x) const {
     return static_cast<const T*>(view.data) + (start[0] + z) * view.stride[0] + (start[1] + y) * view.stride[1] +
@@ -311,7 +321,7 @@ struct Packer {
       uint64_t* row = out.row(z, y);
       for (int64_t w = 0; w < out.row_words; ++w) {
         const int64_t count = std::min<int64_t>(64, out.nx - 64 * w);
-        row[w] = word_along(wanted, at(z, y, 64 * w), view.stride[2], count);
+        row[w] = word_along(wanted, at(z, y, 64 * w), view.stride[2], count, end);
       }
     }
   }
@@ -327,7 +337,7 @@ struct Packer {
         uint64_t any = 0;
         for (int64_t c = 0; c < columns; ++c) {
           const T* from = fast == 0 ? at(f, index, 64 * w + c) : at(index, f, 64 * w + c);
-          any |= block[c] = word_along(wanted, from, view.stride[static_cast<size_t>(fast)], count);
+          any |= block[c] = word_along(wanted, from, view.stride[static_cast<size_t>(fast)], count, end);
         }
         if (any == 0) continue;  // the volume starts out empty
         std::fill(block + columns, block + 64, 0);

@@ -49,18 +49,27 @@ class PatternPieces {
 };
 
 // Writes the samples of a cell, and where there is room also what does not belong to it: the next cell overwrites that,
-// and four or eight numbers take less time than some of which nobody can guess how many.
+// and four or eight numbers take less time than some of which nobody can guess how many. Roots are taken before the samples
+// are put in order, when they still lie side by side.
+template <int64_t kCount>
+void write_samples(const NearSearch::Found& found, const double* area, double* distance, double* own_area) {
+  double root[kCount];
+  for (int64_t k = 0; k < kCount; ++k) root[k] = std::sqrt(found.squared[k]);
+  // masked, because what is read beyond the cell's own samples may be larger
+  for (int64_t k = 0; k < kCount; ++k) distance[k] = root[found.order[k] & (kCount - 1)];
+  for (int64_t k = 0; k < kCount; ++k) own_area[k] = area[k];
+}
+
 void write_samples(const NearSearch::Found& found, const double* area, int64_t begin, int64_t next, int64_t end, Samples& out) {
   double* distance = out.distance.data() + begin;
   double* own_area = out.area.data() + begin;
-  auto write = [&](int64_t count) {
-    for (int64_t k = 0; k < count; ++k) distance[k] = std::sqrt(found.of_sample(static_cast<size_t>(k)));
-    for (int64_t k = 0; k < count; ++k) own_area[k] = area[k];
-  };
   const int64_t count = next - begin;
-  if (count <= 4 && end - begin >= 4) return write(4);
-  if (count <= 8 && end - begin >= 8) return write(8);
-  write(count);
+  if (count <= 4 && end - begin >= 4) return write_samples<4>(found, area, distance, own_area);
+  if (count <= 8 && end - begin >= 8) return write_samples<8>(found, area, distance, own_area);
+  for (int64_t k = 0; k < count; ++k) {
+    distance[k] = std::sqrt(found.of_sample(static_cast<size_t>(k)));
+    own_area[k] = area[k];
+  }
 }
 
 // Searches a binary surface: the cells nearby, of which all distances are known, then what is further away. There the samples
