@@ -15,8 +15,8 @@ from segauge.stats.matrix import RANKED_WITHIN_CASES
 #: comparisons, the sign test tells apart two models that a case only orders, and the cases that decide an average are
 #: found without its linearisation. The third: patients count in intervals, nothing invented where there is nothing is a
 #: number, places and rank sets follow from all pairs together, and averages of bounded scores have the interval of
-#: these; no chance to win again from fewer than ten cases. The fourth: failures of a model that is not ranked do not undo
-#: the average of the others, and its share of them is told.
+#: these; no chance to win again from fewer than ten cases. The fourth: failures of a model that is not ranked do not
+#: undo the average of the others, and its share of them is told.
 RULES = "segbench-4"
 _OLDER_RULES = ("segbench-1", "segbench-2", "segbench-3")
 #: What the board over all structures is called.
