@@ -18,6 +18,9 @@ from segbench.suggestions import unknown
 #: How cases are drawn where not all are taken: at random, in the order they are listed, or in proportion to groups.
 SELECTIONS = ("random", "first", "stratified")
 
+#: Where predictions can be made, besides on the dask scheduler at an address.
+EXECUTORS = ("serial", "processes", "dask", "modal")
+
 #: Whom the ranking takes in, by name: what each policy lets through besides the clean ones. All others are shown.
 EXPOSURE_POLICIES: dict[str, tuple[str, ...]] = {
     "strict": ("none",),
@@ -289,6 +292,24 @@ def _one_of(*choices: str) -> Callable[[_At, Any], str]:
     return read
 
 
+def executor_name(name: str) -> str:
+    """Return where predictions are made, or say what there is."""
+    if name not in EXECUTORS and "://" not in name:
+        raise InvalidInput(
+            f"{unknown('executor', name, EXECUTORS)} A dask scheduler that is running already is an address such as "
+            "'tcp://host:8786'."
+        )
+    return name
+
+
+def _executor(at: _At, value: Any) -> str:
+    name = _text(at, value)
+    try:
+        return executor_name(name)
+    except InvalidInput as error:
+        raise InvalidInput(f"{at.source}: {at.key}: {error}") from None
+
+
 _READERS: dict[str, Callable[[_At, Any], Any]] = {
     "dataset": _dataset,
     "models": _models,
@@ -316,7 +337,7 @@ _READERS: dict[str, Callable[[_At, Any], Any]] = {
     "timeout_s": _number,
     "memory_gb": _number,
     "jobs": _count,
-    "executor": _text,
+    "executor": _executor,
     "cache_dir": _path,
     "results_path": _path,
 }

@@ -97,6 +97,8 @@ def test_what_goes_into_a_record_has_no_path():
         ({"seed": -1}, "from 0 on"),
         ({"metrics": ["dicee"]}, "metrics: No metric 'dicee'. Did you mean 'dice'"),
         ({"interval": "foo"}, "interval: No choice 'foo'"),
+        ({"executor": "modall"}, r"executor: No executor 'modall'; did you mean 'modal'\? A dask scheduler"),
+        ({"executor": "slurm"}, "there are 'dask', 'modal', 'processes', 'serial'. A dask scheduler"),
         ({"confidence": 0}, "confidence should be a number above 0 and below 1, such as 0.95, got 0"),
         ({"metrics": ["dice"], "margin": {"dicee": 0.1}}, "margin: No metric 'dicee'; did you mean 'dice'"),
         ({"metrics": ["dice"], "margin": {"hd95": 1}}, "margin: No metric 'hd95'; there are 'dice'"),

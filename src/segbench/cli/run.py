@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from segauge.errors import InvalidInput
 from segauge.nouns import counted
 from segbench.cli.printing import (
     check_folder,
@@ -19,7 +20,7 @@ from segbench.cli.printing import (
     progress_bar,
 )
 from segbench.cli.results import job_count, render_pages
-from segbench.config import RunConfig, read_config
+from segbench.config import RunConfig, executor_name, read_config
 from segbench.leaderboard import leaderboard_of
 from segbench.pipeline import (
     fetch_cases,
@@ -64,7 +65,7 @@ def add_parser(subparsers: Any) -> None:
             "--n-cases", type=case_count, metavar="N", help="so many cases instead of what the config says"
         )
         parser.add_argument(
-            "--executor", metavar="WHERE",
+            "--executor", type=executor, metavar="WHERE",
             help="where predictions are made, instead of what the config says: serial, processes, dask, modal, or the "
             "address of a dask scheduler",
         )  # fmt: skip
@@ -91,6 +92,14 @@ def case_count(text: str) -> int:
     if not text.isdecimal() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"expected a number of cases of 1 or more, got {text!r}")
     return int(text)
+
+
+def executor(text: str) -> str:
+    """Return where predictions are made."""
+    try:
+        return executor_name(text)
+    except InvalidInput as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def run_plan(args: argparse.Namespace) -> int:
