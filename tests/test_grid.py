@@ -1,4 +1,5 @@
 import itertools
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
 from segauge.grid import Grid, Kinship, normalize_spacing
 from segauge.labelmap import LabelMap, Mask, as_mask_array
 from segauge.measurement import measure
+from segauge.metrics.overlap import dice
 
 
 def oblique(shape=(6, 5, 4), spacing=(1.0, 2.0, 3.0), degrees=20.0):
@@ -100,7 +102,7 @@ class TestGrid:
         [
             ((2.5, 3, 4), np.eye(4), r"whole numbers of voxels, got \(2.5, 3, 4\)"),
             ((2, 3, 4), oblique().affine.T, r"expected \[0, 0, 0, 1\] as its last row, got .*transpose"),
-            ((2, 3, 4), np.diag([1.0, 1, 1, 2]), r"as its last row, got \[0.0, 0.0, 0.0, 2.0\]"),
+            ((2, 3, 4), np.diag([1.0, 1, 1, 2]), r"as its last row, got \[0.0, 0.0, 0.0, 2.0\]\.$"),
             ((2, 3), "oblique", "affine: expected numbers in mm, got 'oblique'"),
         ],
     )
@@ -182,7 +184,8 @@ class TestLabelMap:
     def test_a_file_or_a_mask_in_the_place_of_an_array_is_told(self, given):
         """They had "dtype object", and were to be rounded."""
         words = f"expected an array, got {type(given).__name__}. Files are read by"
-        for refusing in (LabelMap.from_array, as_mask_array, lambda one: measure(one, one)):
+        functions = LabelMap.from_array, as_mask_array, *(partial(function, gt=[[1]]) for function in (dice, measure))
+        for refusing in functions:
             with pytest.raises(InvalidInput, match=words):
                 refusing(given)
 

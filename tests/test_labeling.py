@@ -46,7 +46,7 @@ def test_equal_labelings_are_equal_and_hash_alike():
         ({"a": (1, 9)}, 9, "ignore label 9"),
         ({"a": 1.7}, None, "Structure 'a': expected label values, which are whole numbers, got 1.7"),
         ([1.7], None, "whole numbers, got 1.7"),
-        ({"a": "12"}, None, "whole numbers, got '1'"),
+        ({"a": "12"}, None, "whole numbers, got '12'"),
         (
             {"a": (1, 2**63)},
             None,
@@ -56,6 +56,8 @@ def test_equal_labelings_are_equal_and_hash_alike():
         ({1: 1, "1": 2}, None, "Two structures have one name: 1, '1'"),
         ("liver", None, r"such as \{'liver': 1\}, or label values, such as \[1, 2\], got 'liver'"),
         (1, None, r"or label values, such as \[1, 2\], got 1"),
+        (np.array(1), None, r"or label values, such as \[1, 2\], got array\(1\)"),
+        ({"a": "liver"}, None, "Structure 'a': expected label values, which are whole numbers, got 'liver'"),
     ],
 )
 def test_refuses_what_makes_no_sense(structures, ignore, words):

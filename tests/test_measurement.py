@@ -144,7 +144,8 @@ def test_a_curve_is_measured_for_every_structure_however_it_is_asked_for(kind, m
     ("curve", "more", "words"),
     [
         ([1.0, -1.0], {}, "0 mm or more, got -1.0"),
-        (2.0, {}, r"several distances in mm, such as \(0, 1, 2\), got 2.0"),
+        (2.0, {}, r"nsd_curve_mm: expected several distances in mm, such as \(0, 1, 2\), got 2.0"),
+        (np.array(2.0), {}, r"nsd_curve_mm: expected several distances in mm"),
         ([1.0], {"convention": "monai"}, "not as MONAI .* does; leave it out, or ask for metrics such as 'nsd@1'"),
     ],
 )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from segauge.errors import InvalidInput, UnknownStructure
-from segauge.labelmap import as_label, as_labels
+from segauge.labelmap import as_label, as_labels, is_several
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ def check_ignore(ignore: int | None) -> None:
 
 def _refuse_a_single_one(structures: object) -> None:
     """Refuse a bare label, and a name, which would be taken apart into letters."""
-    if isinstance(structures, str) or not isinstance(structures, Iterable):
+    if not is_several(structures):
         raise InvalidInput(
             "structures: expected names with their labels, such as {'liver': 1}, or label values, such as [1, 2], got "
             f"{structures!r}."

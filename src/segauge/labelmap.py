@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import index
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
@@ -164,6 +164,11 @@ def _refuse_what_is_no_array(given: object, array: npt.NDArray[Any], owner: str)
         )
 
 
+def is_several(values: object) -> TypeGuard[Iterable[Any]]:
+    """Return whether these are several values: not a text, nor an array without axes, which claims to be."""
+    return isinstance(values, Iterable) and not isinstance(values, str) and getattr(values, "ndim", 1) != 0
+
+
 def as_label(label: object, owner: str) -> int:
     """Return a label as an integer, of NumPy's or Python's; a float is none, for it would be cut."""
     try:
@@ -177,7 +182,7 @@ def as_label(label: object, owner: str) -> int:
 
 def as_labels(labels: int | Iterable[int], owner: str) -> tuple[int, ...]:
     """Return a label, or several, as integers."""
-    if not isinstance(labels, Iterable) or (isinstance(labels, np.ndarray) and labels.ndim == 0):
+    if not is_several(labels):
         return (as_label(labels, owner),)
     return tuple(as_label(label, owner) for label in labels)
 

@@ -324,7 +324,7 @@ def followed_convention(key: str | None, ignore: int | None, surface: str, hd: s
 
 def _curve_tolerances(given: Iterable[float], convention: Convention | None) -> tuple[float, ...]:
     """Return the tolerances of the curve, which no other tool has."""
-    curve_mm = check_tolerances(given)
+    curve_mm = check_tolerances(given, "nsd_curve_mm")
     if curve_mm and convention is not None:
         raise InvalidInput(
             f"nsd_curve_mm: the curve is measured our way, not as {convention.tool} does; leave it out, or ask for "
@@ -337,7 +337,7 @@ def _tolerances(structures: Iterable[str], given: float | Mapping[str, float]) -
     """Return the tolerance of each structure; every one that was given is checked, whatever it is for."""
     if not isinstance(given, Mapping):
         return dict.fromkeys(structures, check_tolerance(given))
-    checked = {name: check_tolerance(tolerance) for name, tolerance in given.items()}
+    checked = {str(name): check_tolerance(tolerance) for name, tolerance in given.items()}
     for name in structures:
         if name not in checked:
             raise InvalidInput(f"nsd_tolerance has no entry for structure {name!r}; it has {', '.join(checked)}.")

@@ -1,6 +1,8 @@
 """What a stranger meets: wrong folders, names that no file has, places that cannot be written, a pipe that closes."""
 
 import errno
+from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from segauge.cli import COMMANDS, main
 from segauge.cli.wording import as_flags, system_words
 from segauge.grid import Grid
 from segauge.io import write_nifti
+from segauge.labelmap import LabelMap
 
 
 @pytest.fixture
@@ -118,3 +121,14 @@ def test_every_command_is_known_to_the_help(capsys):
         main(["--help"])
     shown = capsys.readouterr().out
     assert all(name in shown for name in COMMANDS)
+
+
+def test_two_frames_of_reference_are_explained_if_they_are_said_to_be_one(monkeypatch, capsys):
+    array = np.zeros((8, 8, 8), dtype=np.uint8)
+    array[2:6, 2:6, 2:6] = 1
+    maps = {name: replace(LabelMap.from_array(array, source=name), frame_of_reference=name) for name in ("1.2", "1.3")}
+    monkeypatch.setattr("segauge.cli.explain.read_labels", lambda path: SimpleNamespace(labels=maps[path]))
+    command = ["explain", "hd95", "--pred", "1.2", "--gt", "1.3"]
+    assert main(command) == 1
+    assert "--any-frame-of-reference" in capsys.readouterr().err
+    assert main([*command, "--any-frame-of-reference"]) == 0

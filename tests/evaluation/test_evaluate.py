@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import segauge
-from segauge import Case, Labeling, LabelMap, Status, evaluate, verify
+from segauge import Case, Labeling, LabelMap, Status, evaluate, measure, verify
 from segauge.errors import (
     GridMismatch,
     InvalidInput,
@@ -167,6 +167,8 @@ def test_structures_in_layers_of_their_own_and_across_layers():
     ("options", "message"),
     [
         ({"nsd_tolerance": -1.0}, "a distance of 0 mm or more, got -1.0"),
+        ({"nsd_tolerance": np.array(1.5)}, r"nsd_tolerance: expected a distance of 0 mm or more, got array\(1.5\)"),
+        ({"structures": np.array(1)}, "structures: expected names with their labels"),
         ({"nsd_tolerance": {"a": 1.0}, "structures": {"a": 1, "b": 2}}, "no entry for 'b'"),
         ({"hd": "both"}, "hd: expected 'directed' or 'pooled', got 'both'"),
         ({"resample": "linear"}, "resample: expected None or 'nearest'"),
@@ -423,6 +425,20 @@ def test_tolerances_per_structure():
     one, two = (row["nsd"] for row in result.rows)
     assert one == 1.0
     assert two < 1.0
+
+
+def test_structures_may_be_called_by_numbers():
+    both = {1: 1, 2: 2}
+    one, two = two_labels(), np.roll(two_labels(), 1, axis=0)
+    named = {str(name): label for name, label in both.items()}
+    found = [
+        evaluate(
+            [Case("a", two, one)], structures=names, pred_structures=names, nsd_tolerance=dict.fromkeys(names, 2.0)
+        )
+        for names in (both, named)
+    ]
+    assert found[0].rows == found[1].rows
+    assert measure(two, one, both, ["nsd"], nsd_tolerance={1: 2.0, 2: 2.0})["1", "nsd"].value == 1.0
 
 
 @pytest.mark.parametrize("kind", [np.uint8, np.float32])

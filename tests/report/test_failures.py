@@ -44,6 +44,14 @@ def test_a_large_organ_has_no_power_of_ten():
     assert diagnose(pair, "organ").words == f"nothing was predicted where the ground truth has {np.sum(GT)} ml"
 
 
+def test_a_single_small_voxel_has_no_power_of_ten():
+    one = np.zeros_like(GT)
+    one[3, 3, 3] = True
+    pred, gt = (LabelMap.from_array(array, spacing=0.4) for array in (one, np.zeros_like(GT)))
+    pair = read_pair(Case("case", pred, gt), {"structures": {"organ": [1]}})
+    assert diagnose(pair, "organ").words == "less than 0.0001 ml predicted, there is none"
+
+
 @pytest.mark.parametrize(("axis", "words"), [(0, "to the right"), (1, "to the front"), (2, "towards the head")])
 def test_a_shift_is_named_with_its_slices_and_direction(axis, words):
     centre = [20, 22, 18]

@@ -103,7 +103,7 @@ def test_a_number_of_a_table_is_printed_as_if_it_had_all_its_digits():
     # Two of 2000 resamples, as adjusted p-values count them: rounded to five digits first, it was printed as 0.000999.
     assert f"{rounded(2 / 2001):.3g}" == f"{2 / 2001:.3g}" == "0.001"
     rng = np.random.default_rng(0)
-    for scale, printed in ((1.0, ".4f"), (100.0, ".2f"), (1e-3, ".3g"), (1e4, ".0f")):
+    for scale, printed in ((1.0, ".4f"), (100.0, ".2f"), (1e-3, ".3g"), (1e4, ".0f"), (1e7, ".0f")):
         for value in rng.uniform(0.1, 0.99, 2000) * scale:
             assert f"{rounded(value):{printed}}" == f"{value:{printed}}"
     assert [rounded(value) for value in (0.1, 0.905, 1.0, -1.0, 0.0, 12)] == [0.1, 0.905, 1.0, -1.0, 0.0, 12.0]

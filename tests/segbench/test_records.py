@@ -240,3 +240,11 @@ def test_the_fingerprint_of_a_large_record_is_that_of_its_scores_too(monkeypatch
     other = replace(made, tables={**made.tables, name: replace(scores, values=values)})
     assert other.fingerprint() != large
     assert replace(made, timings={name: {made.case_ids[0]: 3.0}}).fingerprint() == large
+
+
+def test_a_case_failed_by_its_status_also_where_nobody_says_why():
+    values = table([0.9, np.nan, 0.8])
+    status = values.status.copy()
+    status[1] = Status.REFUSED
+    found = record({"m": replace(values, status=status)})
+    assert found.failed_cases("m") == {"case_001": ""}

@@ -9,6 +9,7 @@ from typing import Any
 
 from segauge.explanation import Explanation, explain
 from segauge.io import read_labels
+from segauge.placement import place
 
 
 def add_parser(subparsers: Any) -> None:
@@ -26,6 +27,9 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--gt", metavar="FILE", help="ground truth on the same grid")
     parser.add_argument("--label", type=int, default=1, metavar="N", help="label to measure (default: 1)")
     parser.add_argument("--nsd-tolerance", type=float, default=1.0, metavar="MM", help="for nsd (default: 1 mm)")
+    parser.add_argument(
+        "--any-frame-of-reference", action="store_true", help="compare DICOM files of different frames of reference"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -33,6 +37,9 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the explanation."""
     pred, gt = (None if path is None else read_labels(path).labels for path in (args.pred, args.gt))
+    if pred is not None and gt is not None:
+        placed = place(pred, gt, any_frame_of_reference=args.any_frame_of_reference)
+        pred, gt = placed.pred, placed.gt
     explanation = explain(args.metric, pred, gt, label=args.label, nsd_tolerance=args.nsd_tolerance)
     if args.json:
         print(json.dumps(_plain(explanation), allow_nan=False))  # noqa: T201 - the command line speaks

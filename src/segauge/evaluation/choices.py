@@ -12,6 +12,7 @@ from segauge.errors import InvalidInput
 from segauge.evaluation.structures import StructureSpec
 from segauge.io.layouts.structure_files import read_structures
 from segauge.labeling import Labeling, check_ignore
+from segauge.labelmap import is_several
 
 Labels = int | str | Iterable[int | str]
 StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
@@ -30,7 +31,8 @@ def spec_of(
     asked = replace(_asked(structures, label, ignore), may_be_absent=allow_absent)
     if pred_structures is None:
         return asked
-    given = pred_structures.structures if isinstance(pred_structures, Labeling) else pred_structures
+    named = pred_structures.structures if isinstance(pred_structures, Labeling) else pred_structures
+    given = {str(name): parts for name, parts in named.items()}
     lacking = [name for name in asked.parts if name not in given]
     if asked.mode != "named" or lacking:
         raise InvalidInput(
@@ -55,7 +57,7 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
     if isinstance(structures, Labeling):
         ignore = structures.ignore if ignore is None else ignore
         structures = dict(structures.structures)
-    if not isinstance(structures, Iterable):
+    if not is_several(structures):
         raise InvalidInput(
             "structures: expected names with their labels, such as {'liver': 1}, or a list of label values or names, "
             f"got {structures!r}."
@@ -74,7 +76,7 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
 
 
 def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
-    listed = tuple(parts) if isinstance(parts, Iterable) and not isinstance(parts, str) else (parts,)
+    listed = tuple(parts) if is_several(parts) else (parts,)
     if not listed or any(isinstance(part, bool) or not isinstance(part, (int, np.integer, str)) for part in listed):
         raise InvalidInput(f"Structure {name!r}: expected label values or names, got {parts!r}.")
     listed = tuple(part if isinstance(part, str) else int(part) for part in listed)

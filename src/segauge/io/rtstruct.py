@@ -96,9 +96,16 @@ def fill_regions(
         grid, spacing_source = grid.with_spacing(options.spacing), SpacingSource.ARGUMENT
     labels = LabelMap(
         layers, grid, names, structures.source, partial=reference.partial,
-        frame_of_reference=structures.frame_of_reference,
+        frame_of_reference=_frame_of_reference(structures, options),
     )  # fmt: skip
     return Reading(labels, "rtstruct", tuple(notes), spacing_source, frozenset(unfilled), reference)
+
+
+def _frame_of_reference(structures: StructureSet, options: ReadOptions) -> str:
+    """Return the coordinate system of what was filled: that of the reference where both are said to be one space."""
+    own = structures.frame_of_reference
+    given = options.reference.frame_of_reference if options.reference and options.any_frame_of_reference else ""
+    return given or own
 
 
 def _grown_over(grid: Grid, rois: Sequence[Roi], source: str, limits: Limits) -> Grid:

@@ -58,7 +58,7 @@ def _as_integers(mask: npt.ArrayLike) -> npt.NDArray[np.integer[Any]]:
     array = np.asarray(mask)
     if array.dtype.kind == "u" and array.dtype.itemsize == 8:
         array = array.view(array.dtype.str.replace("u", "i"))  # of a mask only what is zero matters
-    return as_label_array(array if array.dtype.kind in "biu" else as_mask_array(array), "mask")
+    return as_label_array(array if array.dtype.kind in "biu" else as_mask_array(mask), "mask")
 
 
 def f_beta(overlap: Overlap, beta: float = 1.0) -> float | None:

@@ -15,7 +15,7 @@ from segauge.geometry.engine import engine
 from segauge.geometry.masks import PackedMask, count_common, cut_out
 from segauge.geometry.patterns import SurfaceKind, check_surface
 from segauge.grid import normalize_spacing
-from segauge.labelmap import check_same_shape
+from segauge.labelmap import check_same_shape, is_several
 from segauge.metrics.overlap import binary_arrays
 
 Floats = npt.NDArray[np.float64]
@@ -198,18 +198,18 @@ def _area_within(distances: Floats, areas: Floats, limits: Floats) -> Floats:
     return np.cumsum(per_slot)[: len(limits)]
 
 
-def check_tolerance(tolerance: float) -> float:
+def check_tolerance(tolerance: float, owner: str = "tolerance") -> float:
     """Return a tolerance in mm, or say what is wrong with it."""
     if not (isinstance(tolerance, (int, float, np.integer, np.floating)) and 0 <= tolerance < math.inf):
-        raise InvalidInput(f"tolerance: expected a distance of 0 mm or more, got {tolerance!r}.")
+        raise InvalidInput(f"{owner}: expected a distance of 0 mm or more, got {tolerance!r}.")
     return float(tolerance)
 
 
-def check_tolerances(tolerances: Iterable[float]) -> tuple[float, ...]:
+def check_tolerances(tolerances: Iterable[float], owner: str = "tolerances") -> tuple[float, ...]:
     """Return several tolerances in mm, or say what is wrong with them."""
-    if not isinstance(tolerances, Iterable):
-        raise InvalidInput(f"tolerances: expected several distances in mm, such as (0, 1, 2), got {tolerances!r}.")
-    return tuple(check_tolerance(tolerance) for tolerance in tolerances)
+    if not is_several(tolerances):
+        raise InvalidInput(f"{owner}: expected several distances in mm, such as (0, 1, 2), got {tolerances!r}.")
+    return tuple(check_tolerance(tolerance, owner) for tolerance in tolerances)
 
 
 def check_hd_mode(mode: str) -> HdMode:

@@ -247,4 +247,6 @@ def _size(pred: Bools, gt: Bools, volume: float) -> Diagnosis:
 
 def _ml(volume: float) -> str:
     """Return a volume with three figures, and never with a power of ten: "0.225 ml", "1523 ml"."""
+    if 0 < volume < 1e-4:
+        return "less than 0.0001 ml"
     return f"{volume:.3g} ml" if volume < 999.5 else f"{volume:.0f} ml"

@@ -228,8 +228,13 @@ def facts(info: MetricInfo) -> str:
 
 
 def rounded(value: float | None) -> float | None:
-    """Return a number with six significant digits that can be rounded again to fewer, None where it is none."""
-    return None if value is None or not math.isfinite(value) else float(TABLE_DIGITS.create_decimal(str(float(value))))
+    """Return a number with six significant digits that can be rounded again to fewer, None where it is none.
+
+    One of more digits before the point keeps all of these, because pages show them.
+    """
+    if value is None or not math.isfinite(value):
+        return None
+    return float(round(value)) if abs(value) >= 1e5 else float(TABLE_DIGITS.create_decimal(str(float(value))))
 
 
 def _number_column(info: MetricInfo, tolerance: str) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from segauge import ScoreTable, Status
 from segauge.errors import InvalidInput
+from segauge.scores import CASE_FAILURES
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
 from segbench.records.columns import columns_of, table_of
 from segbench.records.consistency import require_consistent
@@ -170,8 +171,13 @@ class RunRecord:
     def failed_cases(self, model: str) -> dict[str, str]:
         """Return the cases that a model failed, with the reason: no prediction, or none that can be compared."""
         table = self.tables[model]
-        told = dict.fromkeys(case for case, _ in table.reasons)
-        found = {case: table.case_failure(case) for case in told}
+        failed = [any(status in CASE_FAILURES for status in row) for row in table.status.tolist()]
+        told = {case for case, _ in table.reasons}
+        found = {
+            case: table.case_failure(case)
+            for case, is_failed in zip(table.cases, failed, strict=True)
+            if is_failed or case in told
+        }
         compared = {case: failure[1] for case, failure in found.items() if failure and failure[0].is_failure}
         return {**compared, **self[model].failures}
 

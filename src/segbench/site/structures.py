@@ -49,7 +49,7 @@ class BoardView:
 
     def _not_averaged(self) -> list[tuple[str, str]]:
         """Return the models that the average leaves out, and which structures they do not have."""
-        if self.board.structure != AVERAGE:
+        if self.board.structure != AVERAGE or not self.board.standings:
             return []
         averaged = {standing.model for standing in self.board.standings}
         lacking: dict[str, list[str]] = {
@@ -59,7 +59,8 @@ class BoardView:
             if one["structure"] and one["model"] in lacking:
                 lacking[one["model"]].append(str(one["structure"]))
         return [
-            (name, f"has no average: n/a on {', '.join(found) or 'some structure'}") for name, found in lacking.items()
+            (name, f"has no average: {'n/a on ' + ', '.join(found) if found else 'no value on some structure'}")
+            for name, found in lacking.items()
         ]
 
 

@@ -46,7 +46,8 @@ class Scenario:
         ci_low, ci_high: interval of the mean difference (Student's t).
         probability_false: that the first model is not better, by as much as is claimed.
         equivalence: probability that the difference is within the margin; None without one.
-        cases_needed: to find the published difference with 80 % power; None where no realistic number is enough.
+        cases_needed: to find the published difference with 80 % power, should the true standard deviations be as large
+            as the published ones allow (80 % limit); None where no realistic number is enough.
 
     """
 
