@@ -126,24 +126,19 @@ class PatternSearch {
   }
 
   void add(const Cell& cell, const Vec3& sample, double& squared) {
-    const int64_t dz = cell.z - at_[0], dy = cell.y - at_[1], dx = cell.x - at_[2];
-    const Vec3 offset = patterns_.offset(dz, dy, dx);
-    const size_t number = points_.count();
-    cell_[number] = {static_cast<int8_t>(dz), static_cast<int8_t>(dy), static_cast<int8_t>(dx)};
-    squared_[number] = squared;
-    own_[number] = &squared;
+    const Vec3 offset = patterns_.offset(cell.z - at_[0], cell.y - at_[1], cell.x - at_[2]);
+    own_[points_.count()] = &squared;
     points_.add({sample[0] + offset[0], sample[1] + offset[1], sample[2] + offset[2]});
   }
 
   void search_far() {
     if (points_.is_empty()) return;
     Query query{at_, points_.groups(), points_.count(), points_.box()};
-    if (patterns_.is_orthogonal) {
-      query.cell = cell_.data();
-      query.last = {kTogether - 1, kTogether - 1, kTogether - 1};
-    }
-    far_.improve(query, squared_.data(), KnownDistances::kReach);
-    for (size_t i = 0; i < points_.count(); ++i) *own_[i] = squared_[i];
+    if (patterns_.is_orthogonal) query.last = {kTogether - 1, kTogether - 1, kTogether - 1};
+    double squared[kMost];
+    for (size_t i = 0; i < points_.count(); ++i) squared[i] = *own_[i];
+    far_.improve(query, squared, KnownDistances::kReach);
+    for (size_t i = 0; i < points_.count(); ++i) *own_[i] = squared[i];
     points_.clear();
   }
 
@@ -152,12 +147,10 @@ class PatternSearch {
   Search<PatternPieces> far_;
   std::vector<std::pair<uint16_t, uint16_t>> unsettled_;  // cells of the brick: where they lie, and their numbers
   // the points that are searched next
-  uint16_t place_ = 0;          // of their cells
+  uint16_t place_ = 0;  // of their cells
   std::array<int64_t, 3> at_{};  // the first of these
   GatheredPoints<kMost> points_;
-  std::array<std::array<int8_t, 3>, kMost> cell_;  // each one's, in steps from the first
-  std::array<double, kMost> squared_;              // what was found so far
-  std::array<double*, kMost> own_;                 // and where it stands
+  std::array<double*, kMost> own_;  // where each one's squared distance stands
 };
 
 }  // namespace

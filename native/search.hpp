@@ -42,9 +42,7 @@ struct Query {
   const SampleGroup* groups;  // in mm from the cell's origin, the last one repeated
   size_t count;
   Box box;  // around those points that matter
-  // Where the points belong to several cells: each one's, in steps from the first, of which none has more than `last`.
-  const std::array<int8_t, 3>* cell = nullptr;
-  std::array<int64_t, 3> last{};
+  std::array<int64_t, 3> last{};  // steps from there to the last cell that points may belong to
 };
 
 // Searches one surface. Pieces tells what is in its cells:
@@ -205,15 +203,15 @@ class Search {
     return lattice_.offset(query_->at[0] - cell.z, query_->at[1] - cell.y, query_->at[2] - cell.x);
   }
 
-  // Distances from cells that were searched may have been worked out otherwise, so that their last bits differ: such a cell is
-  // never tried again, or it would depend on the guess, and so on who searched what before, which of the two counts. Here: a
-  // cell that was searched from the cells of all points.
+  // Whether a cell, so many steps before the query's first one, was searched from the cells of all points. Distances from there
+  // may have been worked out otherwise, so that their last bits differ. It is never tried again, and one that was searched from
+  // some cells only is always tried: else it would depend on the guess, and so on who searched what before, which of the two counts.
   bool was_searched(int64_t dz, int64_t dy, int64_t dx) const {
     const auto& last = query_->last;
     return is_within_searched(dz, dy, dx) && is_within_searched(dz + last[0], dy + last[1], dx + last[2]);
   }
   bool is_within_searched(int64_t dz, int64_t dy, int64_t dx) const {
-    return searched_ >= 0 && std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
+    return std::abs(dz) <= searched_ && std::abs(dy) <= searched_ && std::abs(dx) <= searched_;
   }
   bool was_searched(int64_t index) const {
     const Cell& cell = to_.cells[static_cast<size_t>(index)];
@@ -253,7 +251,6 @@ class Search {
 
   void try_cell(const Candidate& cell) {
     pieces_.squared_distances(*query_, cell, found_.data());
-    if (query_->cell != nullptr) forget_searched(cell.index);
     double worst = 0;
     bool improved = false;
     const size_t count = groups_ * SampleGroup::kSize;
@@ -266,17 +263,6 @@ class Search {
     worst_ = worst;
     bounds_.allow(best_.data());
     found_in_ = cell.index;
-  }
-
-  // Of the distances found to a cell those from which it was searched before do not count.
-  void forget_searched(int64_t index) {
-    const Cell& cell = to_.cells[static_cast<size_t>(index)];
-    const auto& at = query_->at;
-    for (size_t i = 0; i < query_->count; ++i) {
-      const auto& own = query_->cell[i];
-      if (is_within_searched(at[0] + own[0] - cell.z, at[1] + own[1] - cell.y, at[2] + own[2] - cell.x)) found_[i] = kInfinity;
-    }
-    std::fill(found_.data() + query_->count, found_.data() + groups_ * SampleGroup::kSize, found_[query_->count - 1]);
   }
 
   // Looks at all cells that the present upper bound can reach. False if there is no bound yet, or it reaches too far.
