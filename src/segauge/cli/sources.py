@@ -14,9 +14,10 @@ from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.metrics.catalog import called
-from segauge.stats.matrix import ScoreMatrix, score_matrix
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.missing import AbsentPolicy, FailedPolicy, MissingPolicy
 from segauge.stats.scales import Scale, scale_of
+from segauge.stats.shared_cases import score_matrix
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -8,7 +8,7 @@ from segauge.stats.gaps import Gap
 from segauge.stats.group_tests import kruskal_wallis, mann_whitney
 from segauge.stats.interactions import Interaction, group_interaction
 from segauge.stats.intervals import METHODS, IntervalMethod
-from segauge.stats.matrix import ScoreMatrix, score_matrix
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.missing import MissingPolicy, summarise
 from segauge.stats.multiplicity import bonferroni, holm
 from segauge.stats.noise_floors import Floor
@@ -27,6 +27,7 @@ from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequen
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
+from segauge.stats.shared_cases import score_matrix
 from segauge.stats.stability import OrderStability, order_stability
 from segauge.stats.stratification import StratifiedGap, stratified_gap
 from segauge.stats.subgroups import (

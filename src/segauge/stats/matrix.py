@@ -8,27 +8,22 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.nouns import counted
-from segauge.scores import ScoreTable, Status
-from segauge.stats.absences import cases_without, found_nothing
-from segauge.stats.estimation import one_column
-from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
+from segauge.scores import Status
+from segauge.stats.missing import Resolved
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale, counts_where_absent, scale_of
+from segauge.stats.scales import Scale
 
 #: Note of a matrix whose scores are ranks.
 RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"
 #: In every note on cases where one model found something although there is nothing.
 NOTHING_TO_FIND = "there is nothing to find"
-
-CasePolicy = Literal["same", "common", "failed"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -261,141 +256,6 @@ def _with_ranked(matrix: ScoreMatrix, name: str) -> Resolved:
 
 def _divided(totals: Floats, counts: npt.NDArray[np.intp]) -> Floats:
     return np.asarray(np.divide(totals, counts, out=np.full(totals.shape, np.nan), where=counts > 0))
-
-
-def score_matrix(
-    scores: Mapping[str, ScoreTable] | Mapping[str, Mapping[str, float]] | Mapping[str, npt.ArrayLike] | ScoreMatrix,
-    *,
-    structure: str | None = None,
-    metric: str | None = None,
-    scale: Scale | None = None,
-    policy: MissingPolicy = AUTO,
-    cases: CasePolicy = "same",
-    cluster: Mapping[str, str] | None = None,
-) -> ScoreMatrix:
-    """Return the scores of several models, paired by case.
-
-    Args:
-        scores: per model a score table (then `structure` and `metric` choose the column), a mapping of case id to
-            value, or plain values in the same order of cases for every model.
-        structure: of a score table; may be left out where the tables have only one.
-        metric: of a score table; may be left out where the tables have only one.
-        scale: which way is better and the bounds; known for the usual metrics.
-        policy: what failed and absent cases count as.
-        cases: if the models were not scored on the same cases: "same" refuses, "common" keeps the cases that all
-            have, "failed" keeps all and counts a missing one as a failure of that model.
-        cluster: patient of each case id.
-
-    """
-    if isinstance(scores, ScoreMatrix):
-        return scores
-    if not scores:
-        raise InvalidInput("Expected the scores of at least one model, got none.")
-    tables = {str(name): _as_table(given, metric) for name, given in scores.items()}
-    told = {str(name) for name, given in scores.items() if isinstance(given, ScoreTable)}
-    structure = _only(structure, [t.structures for t in tables.values()], "structure")
-    metric = _only(metric, [t.metrics for t in tables.values()], "metric")
-    scale = scale or scale_of(metric)
-    ids, note = _agreed_cases(tables, cases)
-    is_complete = all(len(table.cases) >= len(ids) for table in tables.values())
-    lacking = frozenset() if is_complete else cases_without(tables.values(), structure)
-    counts = counts_where_absent(metric)
-    columns = {
-        name: resolve_column(*_on(table, ids, structure, metric, lacking), ids, scale, policy, counts=counts)
-        for name, table in tables.items()
-    }
-    values = np.column_stack([column.values for column in columns.values()])
-    return ScoreMatrix(
-        ids,
-        tuple(tables),
-        values,
-        scale,
-        columns,
-        None if cluster is None else tuple(cluster.get(case, case) for case in ids),
-        np.column_stack([_failures(column, scale) for column in columns.values()]),
-        f"{structure} {metric}".strip(),
-        (str(policy.for_scale(scale)), note) if note else (str(policy.for_scale(scale)),),
-        absent=found_nothing(tables, told, structure, metric, scale, ids, values),
-    )
-
-
-def _failures(column: Resolved, scale: Scale) -> npt.NDArray[np.bool_]:
-    worst: npt.NDArray[np.bool_] = column.values == scale.worst
-    return worst if column.is_failure is None else worst | column.is_failure
-
-
-def _as_table(given: Any, metric: str | None) -> ScoreTable:
-    """Turn values into a table with one structure; NaN is then absent, infinity a failure."""
-    if isinstance(given, ScoreTable):
-        return given
-    if isinstance(given, Mapping):
-        ids, values = [str(case) for case in given], one_column(list(given.values()))
-    else:
-        values = one_column(given)
-        ids = [f"{i + 1:0{len(str(values.size))}d}" for i in range(values.size)]
-    states = np.empty((values.size, 1), dtype=object)
-    states[:, 0] = [_state(value) for value in values]
-    cells = np.where(np.isfinite(values), values, np.nan).reshape(-1, 1, 1)
-    return ScoreTable(tuple(ids), ("",), (metric or "",), cells, states)
-
-
-def _state(value: float) -> Status:
-    return Status.FAILED if math.isinf(value) else Status.ABSENT if math.isnan(value) else Status.PRESENT
-
-
-def selected_metric(scores: Mapping[str, Any], metric: str | None) -> str:
-    """Return the metric that scores are of: the named one, or the only one of the tables; "" of plain values."""
-    return _only(metric, [_as_table(given, metric).metrics for given in scores.values()], "metric") if scores else ""
-
-
-def _only(name: str | None, choices: Sequence[tuple[str, ...]], what: str) -> str:
-    if all(names == ("",) for names in choices):
-        return ""
-    if name is not None:
-        return name
-    names = set(choices[0]).intersection(*choices[1:])
-    if len(names) != 1:
-        raise InvalidInput(f"Say which {what}: the tables have {', '.join(sorted(names)) or 'none in common'}.")
-    return names.pop()
-
-
-def _agreed_cases(tables: Mapping[str, ScoreTable], cases: CasePolicy) -> tuple[tuple[str, ...], str]:
-    first = next(iter(tables.values())).cases
-    if all(table.cases == first for table in tables.values()):
-        return tuple(sorted(first)), ""
-    sets = {name: set(table.cases) for name, table in tables.items()}
-    union, common = set().union(*sets.values()), set.intersection(*sets.values())
-    if union == common:
-        return tuple(sorted(union)), ""
-    short = {name: len(union - have) for name, have in sets.items() if union - have}
-    words = ", ".join(f"{name} lacks {count}" for name, count in short.items())
-    if cases == "common":
-        return tuple(sorted(common)), f"on the {len(common)} of {len(union)} cases that every model has"
-    if cases == "failed":
-        return tuple(sorted(union)), f"a case that a model lacks counts as its failure ({words})"
-    raise InvalidInput(
-        f"The models were not scored on the same cases: of {len(union)}, {words}. Pass cases='common' to compare them "
-        "on the cases that all have, or cases='failed' to count a missing case as a failure of that model."
-    )
-
-
-def _on(
-    table: ScoreTable, ids: tuple[str, ...], structure: str, metric: str, lacking: frozenset[str]
-) -> tuple[Floats, npt.NDArray[np.object_]]:
-    """Return values and statuses of one column on exactly these cases.
-
-    A case that the table lacks is a missing prediction, or absent where the ground truth has nothing to predict.
-    """
-    values = table.column(structure, metric)
-    status = table.status[:, table.structures.index(structure)]
-    if ids == table.cases:
-        return values, status
-    rows = {case: i for i, case in enumerate(table.cases)}
-    places = np.array([rows.get(case, -1) for case in ids], dtype=np.intp)
-    values, status = values[places], status[places]
-    for k in np.flatnonzero(places < 0):
-        values[k], status[k] = np.nan, Status.ABSENT if ids[k] in lacking else Status.PREDICTION_MISSING
-    return values, status
 
 
 def _require_unique(names: Sequence[str], what: str) -> None:
