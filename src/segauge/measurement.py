@@ -333,11 +333,18 @@ def _curve_tolerances(given: Iterable[float], convention: Convention | None) -> 
     return curve_mm
 
 
+def checked_tolerance(given: float | Mapping[str, float]) -> float | dict[str, float]:
+    """Return the tolerance of all structures, or of each one by its name, or say what is wrong with it."""
+    if not isinstance(given, Mapping):
+        return check_tolerance(given, "nsd_tolerance")
+    return {str(name): check_tolerance(tolerance, "nsd_tolerance") for name, tolerance in given.items()}
+
+
 def _tolerances(structures: Iterable[str], given: float | Mapping[str, float]) -> dict[str, float]:
     """Return the tolerance of each structure; every one that was given is checked, whatever it is for."""
-    if not isinstance(given, Mapping):
-        return dict.fromkeys(structures, check_tolerance(given))
-    checked = {str(name): check_tolerance(tolerance) for name, tolerance in given.items()}
+    checked = checked_tolerance(given)
+    if not isinstance(checked, dict):
+        return dict.fromkeys(structures, checked)
     for name in structures:
         if name not in checked:
             raise InvalidInput(f"nsd_tolerance has no entry for structure {name!r}; it has {', '.join(checked)}.")

@@ -22,12 +22,12 @@ from segauge.io.outputs import plain_values
 from segauge.io.reading import ReferenceGrid, SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
-from segauge.measurement import LayerPairs, Measurement, followed_convention, measure_layers
+from segauge.measurement import LayerPairs, Measurement, checked_tolerance, followed_convention, measure_layers
 from segauge.metrics.catalog import is_in_mm, resolve_metrics
 from segauge.metrics.conventions import Convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
-from segauge.metrics.surface import HdMode, check_tolerance
+from segauge.metrics.surface import HdMode
 from segauge.placement import place
 from segauge.scores import Status
 
@@ -70,26 +70,22 @@ class ScoringOptions:
                 raise InvalidInput(f"{name}: expected {choices}, got {getattr(self, name)!r}.")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise InvalidInput(f"threshold: expected a finite number, got {self.threshold!r}.")
-        object.__setattr__(self, "nsd_tolerance", self._checked_tolerance())
+        object.__setattr__(self, "nsd_tolerance", checked_tolerance(self.nsd_tolerance))
+        self._require_every_tolerance()
 
     def followed(self) -> Convention | None:
         """Return the convention of the tool whose numbers are wanted, None for our own."""
         return followed_convention(self.convention, self.spec.ignore, self.surface, self.hd)
 
-    def _checked_tolerance(self) -> float | dict[str, float]:
-        """Return the tolerance, or those of the structures by name, or say what is wrong with them."""
+    def _require_every_tolerance(self) -> None:
         given = self.nsd_tolerance
-        if not isinstance(given, Mapping):
-            return check_tolerance(given, "nsd_tolerance")
-        checked = {str(name): check_tolerance(tolerance, "nsd_tolerance") for name, tolerance in given.items()}
         names = {"named": list(self.spec.parts), "foreground": ["foreground"]}.get(self.spec.mode, [])
-        lacking = [name for name in names if name not in checked]
+        lacking = [name for name in names if isinstance(given, Mapping) and name not in given]
         if lacking:
             raise InvalidInput(
                 f"nsd_tolerance has no entry for {', '.join(map(repr, lacking))}: give one for every structure, or one "
                 "number for all."
             )
-        return checked
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
