@@ -39,17 +39,27 @@ def test_every_expression_names_something_that_is_there():
         assert output in written
 
 
+def test_every_action_is_pinned_by_commit():
+    # All sixteen were pinned by a tag or a branch, which whoever owns the action can move.
+    files = [PROJECT / "action.yml", *sorted((PROJECT / ".github/workflows").glob("*.yml"))]
+    used = [line for path in files for line in path.read_text(encoding="utf-8").splitlines() if "uses:" in line]
+    assert used
+    assert [line for line in used if not re.search(r"uses: [\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$", line)] == []
+
+
 class Runner:
     """As much of a runner as the action needs: expressions, environment, outputs, conditions."""
 
     def __init__(self, folder, **inputs):
-        self.folder, self.outputs = folder, {}
+        self.folder, self.outputs, self.checkout = folder, {}, PROJECT
         self.inputs = {name: facts.get("default", "") for name, facts in ACTION["inputs"].items()} | inputs
         self.summary = folder / "summary.md"
 
     def value(self, text):
         def found(match):
             kind, *path = match[1].strip().split(".")
+            if kind == "github":
+                return str(self.checkout)
             return self.inputs[path[0]] if kind == "inputs" else self.outputs.get((path[0], path[2]), "")
 
         return re.sub(r"\$\{\{(.*?)\}\}", found, str(text))
@@ -155,3 +165,25 @@ def test_the_evaluation_leaves_report_results_and_a_summary(tmp_path):
     assert refused.run("evaluate") == 2
     assert "expected regression, failure or nothing" in refused.said
     assert Runner(tmp_path, **{**measured, "pred": "nowhere"}).run("evaluate") == 1
+
+
+@needs_bash
+def test_modules_of_the_workspace_are_not_imported(tmp_path):
+    # `python -m pip` and `python -c "import segauge"` put the workspace first on the path: a pull request could bring
+    # a pip.py of its own, which then ran with the rights of the job.
+    for name in ("pip", "numpy", "segauge", "secrets"):
+        (tmp_path / f"{name}.py").write_text("open('taken over', 'w').close()")
+    Runner(tmp_path, install="--version").run("install")
+    runner = Runner(tmp_path, pred="nowhere", gt="nowhere either")
+    assert runner.run("evaluate") == 1
+    assert "nowhere" in runner.said
+    assert not (tmp_path / "taken over").exists()
+
+
+@needs_bash
+def test_the_action_installs_its_own_checkout(tmp_path):
+    # It installed whatever the index called segauge on that day.
+    runner = Runner(tmp_path)
+    runner.checkout = tmp_path / "no such checkout"
+    assert runner.run("install") != 0
+    assert "no such checkout[report]" in runner.said
