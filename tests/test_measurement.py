@@ -313,3 +313,16 @@ def test_a_score_is_asked_for_by_structure_and_metric(key):
     mask = np.ones((3, 3, 3), dtype=np.uint8)
     with pytest.raises(InvalidInput, match=r'measurement\["liver", "dice"\], got .*; the structures are .liver.'):
         measure(mask, mask, {"liver": 1}, ["dice"])[key]
+
+
+def test_masks_of_zero_and_one_may_be_floats():
+    """`dice` took them, and `measure` refused them."""
+    gt = np.zeros((6, 6, 6))
+    gt[1:4, 1:4, 1:4] = 1.0
+    pred = np.roll(gt, 1, axis=0).astype(np.float32)
+    found = measure(pred, gt)
+    assert found["label 1", "dice"].value == segauge.dice(pred, gt) == pytest.approx(2 / 3)
+    with pytest.raises(InvalidInput, match="gt: labels are integers"):
+        measure(pred, gt * 0.5)
+    with pytest.raises(InvalidInput, match="pred: labels are integers"):
+        measure(np.full(gt.shape, np.nan), gt)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -96,3 +98,37 @@ def test_a_failed_case_says_so_in_every_cell():
     assert case_failure([(Status.ABSENT, lacking)]) == (Status.UNREADABLE, "torn: a.nii")
     assert case_failure([(Status.ABSENT, ""), (Status.MISSED, ""), (Status.PRESENT, "")]) is None
     assert case_failure([(Status.ABSENT, lacking.replace("unreadable", "odd"))]) is None
+
+
+def test_a_part_of_a_table_is_selected_by_names():
+    both = ScoreTable.concatenate([table("a"), table("b", 0.5)])
+    both = replace(both, reasons={("b", "tumor"): "too small", ("a", "tumor"): "torn"})
+    part = both.select(cases=["b"], structures=["tumor", "liver"], metrics=["hd"])
+    assert (part.cases, part.structures, part.metrics) == (("b",), ("tumor", "liver"), ("hd",))
+    assert part["b", "liver", "hd"] == both["b", "liver", "hd"]
+    assert part["b", "tumor", "hd"] == both["b", "tumor", "hd"]
+    assert part.reasons == {("b", "tumor"): "too small"}
+    assert both.select(iter(["b", "a"])).cases == ("b", "a")
+    assert both.select(structures=[]).values.shape == (2, 0, 2)
+    for axis, error in (("cases", InvalidInput), ("structures", UnknownStructure), ("metrics", UnknownMetric)):
+        with pytest.raises(error, match="spleen"):
+            both.select(**{axis: ["spleen"]})
+
+
+#: Whether a case of each status counts against the model. `is_failure` counting an unreadable ground truth passed all
+#: tests.
+COUNTS_AGAINST_THE_MODEL = {
+    Status.PRESENT: False,
+    Status.MISSED: True,
+    Status.SPURIOUS: True,
+    Status.ABSENT: False,
+    Status.PREDICTION_MISSING: True,
+    Status.UNREADABLE: True,
+    Status.GROUND_TRUTH_UNREADABLE: False,
+    Status.REFUSED: True,
+    Status.FAILED: True,
+}
+
+
+def test_which_statuses_count_against_the_model():
+    assert {status: status.is_failure for status in Status} == COUNTS_AGAINST_THE_MODEL

@@ -89,7 +89,7 @@ def measure(
     """Measure every structure of one pair of label maps.
 
     Args:
-        pred: predicted label map: a LabelMap, or an integer array.
+        pred: predicted label map: a LabelMap, or an array of integers, of bool, or of 0.0 and 1.0.
         gt: ground-truth label map, on the same grid up to flips and order of the axes.
         structures: what to measure: a Labeling, `{"kidney": 1, "kidney+masses": (1, 2, 3)}`, or label values; all
             labels of the ground truth if not given.
@@ -281,10 +281,18 @@ def _as_label_maps(
     if isinstance(gt, LabelMap) or isinstance(pred, LabelMap):
         raise InvalidInput("Give pred and gt both as LabelMap or both as arrays: an array alone has no place in space.")
     edges = 1.0 if spacing is None else spacing
-    gt_array, pred_array = as_label_array(gt, "gt"), as_label_array(pred, "pred")
+    gt_array, pred_array = _label_array(gt, "gt"), _label_array(pred, "pred")
     check_same_shape(pred_array, gt_array)
     gt_map = LabelMap.from_array(gt_array, edges, source="gt")
     return gt_map, LabelMap((pred_array,), gt_map.grid, source="pred")
+
+
+def _label_array(given: npt.ArrayLike, name: str) -> LabelArray:
+    """Return an array as integers; one of floats may be a mask of 0.0 and 1.0, as it may in `dice`."""
+    array = np.asarray(given)
+    if array.dtype.kind == "f" and array.ndim and np.all((array == 0) | (array == 1)):
+        return np.asarray(array == 1).view(np.uint8)
+    return as_label_array(given, name)
 
 
 def _labelings(

@@ -210,6 +210,38 @@ class ScoreTable(NotebookTable):
             {cell: words for table in tables for cell, words in table.reasons.items()},
         )
 
+    def select(
+        self,
+        cases: Iterable[str] | None = None,
+        structures: Iterable[str] | None = None,
+        metrics: Iterable[str] | None = None,
+    ) -> ScoreTable:
+        """Return the table with only these cases, structures and metrics, in the order given; all where None.
+
+        >>> table = ScoreTable(("a", "b"), ("liver",), ("dice",), [[[0.9]], [[0.8]]], [["present"], ["present"]])
+        >>> table.select(cases=["b"])["b", "liver", "dice"].value
+        0.8
+        """
+        rows, columns, depth = (
+            list(range(len(names))) if chosen is None else [_position(names, name, what, error) for name in chosen]
+            for names, chosen, what, error in (
+                (self.cases, cases, "case", InvalidInput),
+                (self.structures, structures, "structure", UnknownStructure),
+                (self.metrics, metrics, "metric", UnknownMetric),
+            )
+        )
+        kept = tuple(self.cases[i] for i in rows)
+        names = tuple(self.structures[j] for j in columns)
+        has_case, has_structure = set(kept), set(names)
+        return ScoreTable(
+            kept,
+            names,
+            tuple(self.metrics[k] for k in depth),
+            self.values[np.ix_(rows, columns, depth)],
+            self.status[np.ix_(rows, columns)],
+            {key: words for key, words in self.reasons.items() if key[0] in has_case and key[1] in has_structure},
+        )
+
     def __getitem__(self, key: tuple[str, str, str]) -> Score:
         """Return the score of (case, structure, metric)."""
         case, structure, metric = key

@@ -1,5 +1,6 @@
 """Detection: hand-counted pairs, the definition written out densely, and every option."""
 
+import itertools
 import math
 from dataclasses import FrozenInstanceError
 
@@ -227,11 +228,67 @@ def test_a_piece_serves_the_lesion_that_it_shares_most_with() -> None:
     assert [one.partners for one in scores.gt_lesions()] == [(), (0,)]
 
 
-def test_shared_voxels_decide_not_the_iou() -> None:
+def test_a_lesion_found_one_to_one_is_not_given_up_for_another() -> None:
     gt = row("##.############")
     pred = row("######.........")  # 2 voxels of the first (IoU 2 / 6), 3 of the second (3 / 15)
-    assert [one.partners for one in detection_scores(pred, gt).gt_lesions()] == [(0,), ()]
-    assert [one.partners for one in detection_scores(pred, gt, assign="many-to-one").gt_lesions()] == [(), (0,)]
+    for assign in ("greedy", "many-to-one"):  # many-to-one gave [(), (0,)]: the first lesion was lost
+        assert [one.partners for one in detection_scores(pred, gt, assign=assign).gt_lesions()] == [(0,), ()]
+
+
+def test_shared_voxels_decide_where_a_left_over_piece_goes() -> None:
+    gt = row("####.############.####")
+    pred = row("##.####..#########.###")  # the first piece answers the first lesion, the fourth the last
+    scores = detection_scores(pred, gt, 0.1, assign="many-to-one")
+    assert [one.partners for one in scores.gt_lesions()] == [(0,), (1, 2), (3,)]
+
+
+def test_a_merge_only_helps() -> None:
+    # A lesion found at IoU 0.8, and a large invention that shares one voxel with it. The answer was (0, 2, 1).
+    gt, pred = np.zeros((2, 2, 200), dtype=bool)
+    gt[0, 0:20] = True
+    pred[0, 0:16] = pred[0, 18] = pred[1, 18:] = True
+    for assign in ("greedy", "optimal", "many-to-one"):
+        assert detection_scores(pred, gt, assign=assign) == DetectionScores(1, 1, 0), assign
+
+
+@given(mask_pairs() | chains(), st.sampled_from([0.1, 0.25, 0.5]), st.sampled_from(["iou", "overlap", "centroid"]))
+def test_many_to_one_finds_whatever_greedy_finds(
+    pair: tuple[BoolArray, BoolArray], threshold: float, match: str
+) -> None:
+    greedy, merged = (
+        detection_scores(*pair, threshold, match=match, assign=assign) for assign in ("greedy", "many-to-one")
+    )
+    for before, after in zip(greedy.gt_lesions(), merged.gt_lesions(), strict=True):
+        if before.status == "found":
+            assert after.status == "found"
+            assert set(before.partners) <= set(after.partners)
+            assert match != "iou" or after.iou >= before.iou
+    assert merged.fp <= greedy.fp
+
+
+@given(chains())
+def test_the_union_has_the_highest_iou_of_all_unions(pair: tuple[BoolArray, BoolArray]) -> None:
+    scores = detection_scores(*pair, 0.1, 1, assign="many-to-one")
+    preds, gts = (ndimage.label(mask)[0] for mask in pair)
+    greedy = {one.number: one.partners for one in detection_scores(*pair, 0.1, 1).gt_lesions()}
+    seeded = {number for partners in greedy.values() for number in partners}
+    for lesion in scores.gt_lesions():
+        mask = gts == lesion.number + 1
+        own = [
+            p
+            for p in np.unique(preds[mask & (preds > 0)]) - 1
+            if p not in seeded and _shares_most(preds, gts, p) == lesion.number
+        ]
+        best = 0.0
+        for count in range(len(own) + 1):
+            for chosen in itertools.combinations(own, count):
+                union = np.isin(preds, [p + 1 for p in (*greedy[lesion.number], *chosen)])
+                best = max(best, (union & mask).sum() / (union | mask).sum())
+        assert (lesion.iou or 0.0) == pytest.approx(best if best >= 0.1 else 0.0, rel=1e-12)
+
+
+def _shares_most(preds: np.ndarray, gts: np.ndarray, number: int) -> int:
+    return int(np.argmax(np.bincount(gts[preds == number + 1])[1:]))
 
 
 def test_pieces_of_a_lesion_not_found_are_false_positives() -> None:

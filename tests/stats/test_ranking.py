@@ -1,5 +1,6 @@
 """Rankings: what must hold for any data, then small exact cases."""
 
+import itertools
 import json
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from segauge.stats import (
     average_matrix,
     compare,
     estimate,
+    holm,
     kendall_tau,
     order_stability,
     rank,
@@ -393,3 +395,36 @@ def test_no_limit_of_an_average_is_open_where_tasks_have_other_cases():
     assert average_matrix(tasks_of(values)).values.max() > 1.3
     for model in found.models:
         assert 0.0 <= model.score.ci_low < model.score.value < model.score.ci_high <= 1.0
+
+
+def test_test_then_rank_with_and_without_correction():
+    """Uncorrected one-sided tests at 5 % are challengeR's default; ours are corrected by Holm over all pairs and ways.
+
+    With 4 models there are 12 tests, so Holm asks for 0.05 / 12 = 0.0042 first. Over 12 cases the signed ranks below
+    give p-values between the two for neighbours; the docstring of the corrected scheme called itself challengeR's.
+    """
+    rng = np.random.default_rng(3)
+    base = rng.uniform(0.5, 0.7, 12)
+    scores = {name: base + 0.02 * step + rng.normal(0, 0.03, 12) for step, name in enumerate("DCBA")}
+    found = rank(scores, schemes=("test-then-rank", "test-then-rank-uncorrected"), n_resamples=200)
+    wins = {True: dict.fromkeys(scores, 0), False: dict.fromkeys(scores, 0)}
+    pairs = list(itertools.permutations(scores, 2))
+    p_values = [
+        scipy_stats.wilcoxon(
+            scores[one], scores[two], alternative="greater", correction=True, method="asymptotic"
+        ).pvalue
+        for one, two in pairs
+    ]
+    for corrected, adjusted in ((True, holm(p_values)), (False, p_values)):
+        for (one, _), p in zip(pairs, adjusted, strict=True):
+            wins[corrected][one] += p < 0.05
+    for key, corrected in (("test-then-rank", True), ("test-then-rank-uncorrected", False)):
+        expected = scipy_stats.rankdata([-count for count in wins[corrected].values()])
+        assert [found.schemes[key][name] for name in scores] == expected.tolist()
+    assert wins[True] != wins[False]
+
+
+def test_the_uncorrected_scheme_is_only_there_by_name():
+    found = rank({"A": [0.9, 0.8, 0.7], "B": [0.8, 0.7, 0.5]}, n_resamples=200)
+    assert "test-then-rank" in found.schemes
+    assert "test-then-rank-uncorrected" not in found.schemes

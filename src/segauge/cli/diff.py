@@ -124,16 +124,7 @@ def _chosen(table: ScoreTable, source: str, args: argparse.Namespace) -> ScoreTa
             raise InvalidInput(f"{source}: no {what} {name!r}; there are {', '.join(known)}.")
     structures = table.structures if args.structure is None else (args.structure,)
     metrics = table.metrics if metric is None else (metric, *noise_keys([metric]))
-    rows = [table.structures.index(name) for name in structures]
-    columns = [table.metrics.index(name) for name in metrics if name in table.metrics]
-    return ScoreTable(
-        table.cases,
-        tuple(table.structures[i] for i in rows),
-        tuple(table.metrics[k] for k in columns),
-        table.values[:, rows][:, :, columns],
-        table.status[:, rows],
-        {cell: words for cell, words in table.reasons.items() if cell[1] in structures},
-    )
+    return table.select(structures=structures, metrics=[name for name in metrics if name in table.metrics])
 
 
 def _judged(text: str | None, metrics: list[str]) -> list[str] | None:

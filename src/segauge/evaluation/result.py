@@ -122,7 +122,10 @@ class EvaluationResult(Outlook):
         groups: dict[T, list[int]] = {}
         for i, value in enumerate(values):
             groups.setdefault(value, []).append(i)
-        return {value: self._estimates(_selected(self.table, chosen), structure) for value, chosen in groups.items()}
+        return {value: self._estimates(self._only(chosen), structure) for value, chosen in groups.items()}
+
+    def _only(self, rows: Sequence[int]) -> ScoreTable:
+        return self.table.select([self.table.cases[i] for i in rows])
 
     def _estimates(self, table: ScoreTable, structure: str | None) -> dict[str, Estimate]:
         if structure is not None and structure not in table.structures:
@@ -229,13 +232,6 @@ def _pooled(columns: Sequence[Resolved]) -> Resolved:
 
     values = np.concatenate([column.values for column in columns])
     return Resolved(values, summed("excluded"), summed("failed"), summed("behind"), columns[0].policy)
-
-
-def _selected(table: ScoreTable, chosen: Sequence[int]) -> ScoreTable:
-    cases = tuple(table.cases[i] for i in chosen)
-    reasons = {key: words for key, words in table.reasons.items() if key[0] in set(cases)}
-    index = list(chosen)
-    return ScoreTable(cases, table.structures, table.metrics, table.values[index], table.status[index], reasons)
 
 
 def _plain(estimates: Mapping[str, Estimate]) -> dict[str, Any]:

@@ -46,11 +46,14 @@ class DetectionRules:
             "greedy": one to one, highest IoU first; of equal IoUs the one whose ground-truth lesion, then whose
             predicted lesion, comes first in raster order.
             "optimal": one to one such that the sum of the IoUs is greatest.
-            "many-to-one": each predicted lesion goes to the ground-truth lesion with which it shares the most voxels
-            (the first in raster order of equals), under "centroid" among those that hold its centroid. A
-            ground-truth lesion is found if the union of what went to it passes: IoU of the union of at least
-            `iou_threshold`; under "overlap" and "centroid" if anything went to it. Everything that went to a
-            found lesion is true, everything that went to a lesion not found is a false positive.
+            "many-to-one": first one to one as "greedy". Each predicted lesion that is left goes to the ground-truth
+            lesion with which it shares the most voxels (the first in raster order of equals), under "centroid" among
+            those that hold its centroid. Under "iou" it is merged there only if it raises the IoU of the union; the
+            predictions are tried in descending order of their share inside the lesion, which gives the union of
+            highest IoU. A ground-truth lesion is found if this IoU is at least `iou_threshold`. Under "overlap" and
+            "centroid" everything that goes to a lesion is merged, and the lesion is found. A merge can therefore only
+            add found lesions to those of "greedy". What was merged into a found lesion is true, everything else is a
+            false positive.
         iou_threshold: above 0, up to 1; only "iou" looks at it.
         connectivity: what makes voxels one lesion: 6, 18 or 26 neighbours (4 or 8 in 2-D), or scipy's rank 1, 2, 3;
             None is faces only.
@@ -147,14 +150,13 @@ def match_lesions(
     if rules.match == "centroid":
         meetings = _centroid_meetings(centroid_pairs(pred, gt), meetings, len(gt_table))
     passing = meetings.where(meetings.iou >= rules.iou_threshold) if rules.match == "iou" else meetings
+    kept = passing.where(gt_kept[passing.gt])
+    chosen = kept.where(_optimal(kept) if rules.assign == "optimal" else _greedy(kept))
+    pairs = chosen.pairs
+    gt_iou = np.full(len(gt_table), np.nan)
+    gt_iou[chosen.gt] = chosen.iou
     if rules.assign == "many-to-one":
-        pairs, gt_iou = _unite(meetings.where(gt_kept[meetings.gt]), pred_table, gt_table, rules)
-    else:
-        kept = passing.where(gt_kept[passing.gt])
-        chosen = kept.where(_greedy(kept) if rules.assign == "greedy" else _optimal(kept))
-        pairs = chosen.pairs
-        gt_iou = np.full(len(gt_table), np.nan)
-        gt_iou[chosen.gt] = chosen.iou
+        pairs = _merge(chosen, meetings.where(gt_kept[meetings.gt]), pred_table, gt_table, rules, gt_iou)
     pred_kept = np.ones(len(pred_table), dtype=np.bool_)
     pred_kept[passing.pred[~gt_kept[passing.gt]]] = False
     pred_kept[pairs[:, 0]] = True
@@ -258,16 +260,38 @@ def _best_assignment(group: _Meetings) -> Int64Array:
     return np.array([i for i, pair in enumerate(zip(row.tolist(), column.tolist(), strict=True)) if pair in pairs])
 
 
-def _unite(
-    meetings: _Meetings, pred: ComponentTable, gt: ComponentTable, rules: DetectionRules
-) -> tuple[Int64Array, FloatArray]:
-    """Return the pairs and the found lesions' IoUs where several predictions may answer one lesion."""
+def _merge(
+    seeds: _Meetings,
+    meetings: _Meetings,
+    pred: ComponentTable,
+    gt: ComponentTable,
+    rules: DetectionRules,
+    gt_iou: FloatArray,
+) -> Int64Array:
+    """Return the pairs where several predictions may answer one lesion, and write the unions' IoUs to `gt_iou`.
+
+    `seeds` are the one-to-one pairs. IoU is shared / (gt + predicted voxels outside): among all unions the highest has
+    the predictions with the largest shares inside the lesion, so they are tried in that order.
+    """
+    seed_of = dict(zip(seeds.gt.tolist(), range(len(seeds)), strict=True))
+    left = _closest(meetings.where(~np.isin(meetings.pred, seeds.pred)))
+    left = left.where(np.lexsort((left.pred, -left.shared / pred.voxels[left.pred], left.gt)))
+    merged = [seeds.pairs]
+    for members in np.split(np.arange(len(left)), np.flatnonzero(np.diff(left.gt)) + 1) if len(left) else ():
+        number = int(left.gt[members[0]])
+        seed = seed_of.get(number)
+        inside, size = (0, 0) if seed is None else (int(seeds.shared[seed]), int(pred.voxels[seeds.pred[seed]]))
+        shared = np.concatenate([[inside], inside + np.cumsum(left.shared[members])])
+        voxels = np.concatenate([[size], size + np.cumsum(pred.voxels[left.pred[members]])])
+        iou = shared / (voxels + gt.voxels[number] - shared)
+        taken = int(np.argmax(iou)) if rules.match == "iou" else len(members)
+        if seed is not None or rules.match != "iou" or iou[taken] >= rules.iou_threshold:
+            gt_iou[number] = iou[taken]
+            merged.append(left.pairs[members[:taken]])
+    return np.concatenate(merged)
+
+
+def _closest(meetings: _Meetings) -> _Meetings:
+    """Return for each prediction its pair with the most shared voxels, the first in raster order of equals."""
     order = np.lexsort((meetings.gt, -meetings.shared, meetings.pred))
-    first = np.unique(meetings.pred[order], return_index=True)[1]
-    given = meetings.where(order[first])
-    shared = np.bincount(given.gt, weights=given.shared, minlength=len(gt))
-    united = np.bincount(given.gt, weights=pred.voxels[given.pred], minlength=len(gt))
-    iou = shared / (united + gt.voxels - shared)
-    asked = np.bincount(given.gt, minlength=len(gt)) > 0
-    found = asked & (iou >= rules.iou_threshold) if rules.match == "iou" else asked
-    return given.where(found[given.gt]).pairs, np.where(found, iou, np.nan)
+    return meetings.where(order[np.unique(meetings.pred[order], return_index=True)[1]])

@@ -27,7 +27,7 @@ from segauge.stats.missing import Resolved
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
-from segauge.stats.schemes import SCHEMES, kendall_tau
+from segauge.stats.schemes import SCHEMES, USUAL_SCHEMES, kendall_tau
 
 #: Schemes that need nothing of a case but what it adds to a mean, and whether it failed.
 _OF_MEANS = ("mean", "failures")
@@ -175,7 +175,7 @@ def rank(
     scores: Mapping[str, Any] | ScoreMatrix,
     *,
     scheme: str = "mean",
-    schemes: Sequence[str] = tuple(SCHEMES),
+    schemes: Sequence[str] = USUAL_SCHEMES,
     ci: str = "auto",
     level: float = 0.95,
     margin: float | None = None,
@@ -193,7 +193,7 @@ def rank(
     Args:
         scores: as in `compare`.
         scheme: the scheme of the printed order, a key of `segauge.stats.SCHEMES`.
-        schemes: further schemes to set beside it.
+        schemes: further schemes to compare it with.
         ci: interval method of each model's mean, as in `estimate`.
         level: of intervals, rank sets and verdicts.
         margin: practical equivalence, as in `compare`.

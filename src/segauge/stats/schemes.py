@@ -12,14 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.multiplicity import holm
+from segauge.stats.multiplicity import holm, uncorrected
 from segauge.stats.paired_tests import one_sided_wilcoxon
 from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import Floats
 
 #: Pairs of models that are tested at once: all of a hundred models' would take gigabytes.
 _PAIRS_AT_ONCE = 256
-#: Orders that are set beside another at once.
+#: Orders that are compared with another at once.
 _ORDERS_AT_ONCE = 64
 
 
@@ -54,8 +54,22 @@ def by_mean_rank(matrix: ScoreMatrix) -> Floats:
 def by_tests_won(matrix: ScoreMatrix) -> Floats:
     """Rank by how many models each one beats: one-sided Wilcoxon signed-rank tests, Holm over all of them, 5 %.
 
-    Normal approximation with continuity correction, as in challengeR's test-then-rank.
+    The tests are those of challengeR's test-then-rank (normal approximation with continuity correction). challengeR
+    itself corrects for nothing by default: that is the scheme "test-then-rank-uncorrected".
     """
+    return _ranks_by_tests(matrix, holm)
+
+
+def by_uncorrected_tests_won(matrix: ScoreMatrix) -> Floats:
+    """Rank by how many models each one beats: one-sided Wilcoxon signed-rank tests at 5 % each, without correction.
+
+    The default of challengeR (`testThenRank(..., p.adjust.method = "none")`); see "test-then-rank" for ours.
+    """
+    return _ranks_by_tests(matrix, uncorrected)
+
+
+def _ranks_by_tests(matrix: ScoreMatrix, correct: Callable[[npt.ArrayLike], Floats]) -> Floats:
+    """Return the ranks by the number of one-sided tests won at 5 %, after a correction over all of them."""
     first, second = np.triu_indices(len(matrix.models), 1)
     largest = _largest_difference(_failures_worst(matrix)) if matrix.has_failures_without_value else None
     up, down = [], []
@@ -64,7 +78,7 @@ def by_tests_won(matrix: ScoreMatrix) -> Floats:
         p_values = one_sided_wilcoxon(_differences(matrix, first[block], second[block], largest))
         up.append(p_values[0])
         down.append(p_values[1])
-    significant = holm(np.concatenate([*up, *down])) < 0.05
+    significant = correct(np.concatenate([*up, *down])) < 0.05
     winners = np.concatenate([first, second])[significant]
     return average_ranks(np.bincount(winners, minlength=len(matrix.models)).astype(np.float64))
 
@@ -115,9 +129,13 @@ SCHEMES: dict[str, RankingScheme] = {
         RankingScheme("median", by_median.__doc__ or "", by_median),
         RankingScheme("rank-then-mean", by_mean_rank.__doc__ or "", by_mean_rank),
         RankingScheme("test-then-rank", by_tests_won.__doc__ or "", by_tests_won),
+        RankingScheme("test-then-rank-uncorrected", by_uncorrected_tests_won.__doc__ or "", by_uncorrected_tests_won),
         RankingScheme("failures", by_failures.__doc__ or "", by_failures),
     )
 }
+
+#: What `rank` compares if nobody says otherwise: one scheme of each kind.
+USUAL_SCHEMES = tuple(key for key in SCHEMES if key != "test-then-rank-uncorrected")
 
 
 def kendall_tau(ranks: Floats, others: Floats) -> Floats:

@@ -105,7 +105,9 @@ class ScoredSet:
     def restricted(self, cases: Iterable[str], name: str) -> ScoredSet:
         """Return the test set with some of its cases only."""
         chosen = set(cases)
-        tables = {model: _rows(table, chosen) for model, table in self.tables.items()}
+        tables = {
+            model: table.select(case for case in table.cases if case in chosen) for model, table in self.tables.items()
+        }
         return replace(self, name=name, tables=tables)
 
     def matrix(self, structure: str, metric: str, rule: CaseRule = "common") -> ScoreMatrix:
@@ -224,10 +226,3 @@ def case_mean_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
         (*first.notes, note),
         absent=absent & (counts == 0) if (absent & (counts == 0)).any() else None,
     )
-
-
-def _rows(table: ScoreTable, chosen: set[str]) -> ScoreTable:
-    kept = [i for i, case in enumerate(table.cases) if case in chosen]
-    reasons = {cell: words for cell, words in table.reasons.items() if cell[0] in chosen}
-    cases = tuple(table.cases[i] for i in kept)
-    return ScoreTable(cases, table.structures, table.metrics, table.values[kept], table.status[kept], reasons)

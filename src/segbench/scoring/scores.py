@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -90,7 +90,13 @@ def score(
     tables = _with_reasons(results, by_job)
     spoiled = _unreadable_truths(results)
     exclusions += [Exclusion("", "", f"{case} {LEFT_OUT}: {reason}") for case, reason in spoiled.items()]
-    tables = {name: _on(table, structures, spoiled) for name, table in tables.items()}
+    tables = {
+        name: table.select(
+            [case for case in table.cases if case not in spoiled],
+            [structure for structure in table.structures if structure in structures],
+        )
+        for name, table in tables.items()
+    }
     scored = _Scored(plan, tuple(case for case in ordered if case.case_id not in spoiled), by_job, tables)
     infos = _case_infos(scored)
     return RunRecord(
@@ -258,16 +264,6 @@ def _unreadable_truths(results: Mapping[str, EvaluationResult]) -> dict[str, str
     if len(found) == len(cases):
         raise InvalidInput(f"No ground truth of the chosen cases can be read; the first: {next(iter(found.values()))}")
     return found
-
-
-def _on(table: ScoreTable, structures: Sequence[str], without: Collection[str]) -> ScoreTable:
-    """Return the table with only these structures, and without some cases."""
-    columns = [j for j, name in enumerate(table.structures) if name in structures]
-    rows = [i for i, case in enumerate(table.cases) if case not in without]
-    names, cases = tuple(table.structures[j] for j in columns), tuple(table.cases[i] for i in rows)
-    reasons = {key: words for key, words in table.reasons.items() if key[0] in cases and key[1] in names}
-    values, status = table.values[rows][:, columns], table.status[rows][:, columns]
-    return ScoreTable(cases, names, table.metrics, values, status, reasons)
 
 
 def _suspects(scored: _Scored, floor: float) -> tuple[Suspect, ...]:

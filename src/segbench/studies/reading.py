@@ -214,10 +214,7 @@ def _chosen(table: ScoreTable, metric: str | None) -> ScoreTable:
     """Return the table with one metric only, where one was chosen among several."""
     if metric is None or metric not in table.metrics or len(table.metrics) == 1:
         return table
-    k = table.metrics.index(metric)
-    return ScoreTable(
-        table.cases, table.structures, (metric,), table.values[:, :, k : k + 1], table.status, table.reasons
-    )
+    return table.select(metrics=[metric])
 
 
 def _cluster(column: str | None, metadata: Mapping[str, Mapping[str, str]]) -> dict[str, str] | None:
