@@ -7,14 +7,24 @@ import pydicom
 import pytest
 from pydicom.encaps import encapsulate
 from tests.badinputs.catalog import GRID, box, frame_mask
-from tests.badinputs.files import even_positions, rtstruct_dataset, save, seg_dataset, write_enhanced, write_series
+from tests.badinputs.files import (
+    dicom_file,
+    even_positions,
+    rtstruct_dataset,
+    save,
+    seg_dataset,
+    write_enhanced,
+    write_series,
+)  # fmt: skip
 
 from segauge import Case, LabelMap, Status, evaluate
-from segauge.errors import GridMismatch, IrregularSeries, MissingExtra, UnknownStructure, UnreadableFile
+from segauge.errors import GridMismatch, InvalidInput, IrregularSeries, MissingExtra, UnknownStructure, UnreadableFile
 from segauge.grid import Grid
 from segauge.io import load_mask, load_rtstruct, read_labels
 from segauge.io.contours import fill
+from segauge.io.description import describe
 from segauge.io.dicom_series import read_series
+from segauge.io.layouts import find_pairs
 from segauge.nouns import counted
 from segauge.placement import Method, place
 
@@ -46,6 +56,152 @@ def test_an_enhanced_multi_frame_image_is_the_same_grid(tmp_path, as_file):
     drawn, other = (read_labels(tmp_path / "rt.dcm", reference=ref).labels for ref in (place, tmp_path / "ct"))
     assert drawn.layers[0].any()
     assert np.array_equal(drawn.layers[0], other.layers[0])
+
+
+def contour_at(z, low=(-8.2, -17.8), high=(-6.4, -14.5)):
+    corners = [(low[0], low[1]), (high[0], low[1]), (high[0], high[1]), (low[0], high[1])]
+    return ("CLOSED_PLANAR", [[x, y, z] for x, y in corners])
+
+
+def write_contours(path, names=("organ",), **elements):
+    save(rtstruct_dataset(path, [(name, [contour_at(32), contour_at(34)]) for name in names], **elements), path)
+    return path
+
+
+@pytest.mark.parametrize("numbers", [[0, 1, 2], [2, 0, 1], [-1, 0, 5], [0]])
+def test_region_numbers_may_start_at_zero(tmp_path, numbers):
+    """Such a file was refused: "region numbers start at 1. Export it again."."""
+    write_series(tmp_path / "ct", even_positions())
+    dataset = rtstruct_dataset(
+        tmp_path / "rt.dcm",
+        [(f"organ {k}", [contour_at(32, high=(-6.4, -14.5 + 1.1 * k))]) for k in range(len(numbers))],
+    )
+    for k, number in enumerate(numbers):
+        dataset.StructureSetROISequence[k].ROINumber = number
+        dataset.ROIContourSequence[k].ReferencedROINumber = number
+    save(dataset, tmp_path / "rt.dcm")
+    reading = read_labels(tmp_path / "rt.dcm")
+    label_of = {name: label for label, name in reading.labels.names.items()}
+    assert min(label_of.values()) >= 1
+    for k, number in enumerate(numbers):
+        assert np.count_nonzero(reading.labels.mask(label_of[f"organ {k}"]).array) == 3 * (4 + k)
+        assert label_of[f"organ {k}"] == number or number < 1
+    assert sum("since labels start at 1" in note for note in reading.notes) == sum(n < 1 for n in numbers)
+    mask, _ = load_rtstruct(tmp_path / "ct", tmp_path / "rt.dcm", "organ 0")
+    assert np.count_nonzero(mask) == 12
+
+
+#: What lies among the slices of an export, and is none of them: class, modality, elements.
+AMONG_SLICES = {
+    "screen save": ("1.2.840.10008.5.1.4.1.1.7", "CT", {"Rows": 8, "Columns": 6, "SeriesInstanceUID": "1.2.3.99"}),
+    "screen save of the same series": (
+        "1.2.840.10008.5.1.4.1.1.7", "CT", {"Rows": 8, "Columns": 6, "SeriesInstanceUID": "1.2.3.4"},
+    ),
+    "scout": (
+        "1.2.840.10008.5.1.4.1.1.2", "CT",
+        {"Rows": 30, "Columns": 6, "SeriesInstanceUID": "1.2.3.4", "ImageType": ["ORIGINAL", "PRIMARY", "LOCALIZER"],
+         "PixelSpacing": [1, 1], "ImageOrientationPatient": [1, 0, 0, 0, 0, -1], "ImagePositionPatient": [0, 0, 0]},
+    ),
+    "dose": (
+        "1.2.840.10008.5.1.4.1.1.481.2", "RTDOSE",
+        {"Rows": 4, "Columns": 4, "NumberOfFrames": 3, "SeriesInstanceUID": "1.2.3.98", "PixelSpacing": [3, 3],
+         "ImageOrientationPatient": [1, 0, 0, 0, 1, 0], "ImagePositionPatient": [0, 0, 0]},
+    ),
+    "report": ("1.2.840.10008.5.1.4.1.1.88.33", "SR", {"SeriesInstanceUID": "1.2.3.97"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", AMONG_SLICES)
+def test_what_lies_among_the_slices_is_not_used_and_told(tmp_path, kind):
+    """ "no image series found beside the file", or "ImageOrientationPatient is missing"."""
+    expected = read_series(write_series(tmp_path / "alone", even_positions()))
+    folder = write_series(tmp_path / "ct", even_positions())
+    sop_class, modality, elements = AMONG_SLICES[kind]
+    save(dicom_file(folder / "other.dcm", sop_class, modality, **elements), folder / "other.dcm")
+    series = read_series(folder)
+    assert series.grid == expected.grid
+    assert series.notes == ("1 DICOM file of other kinds or series not used: other.dcm",)
+    reading = read_labels(write_contours(folder / "rt.dcm"))
+    assert np.count_nonzero(reading.labels.layers[0]) == 2 * 12
+    assert reading.labels.grid == expected.grid
+
+
+def test_the_series_that_the_contours_refer_to_decides(tmp_path):
+    folder = write_series(tmp_path / "ct", even_positions())
+    for k, path in enumerate(
+        write_series(tmp_path / "pt", even_positions(9, 1.0), SeriesInstanceUID="1.2.3.9").iterdir()
+    ):
+        path.rename(folder / f"pt{k}.dcm")
+    reading = read_labels(write_contours(folder / "rt.dcm"), reference=folder)
+    assert reading.labels.grid.shape == (6, 8, 5)
+    assert any("9 DICOM files of other kinds or series" in note for note in reading.notes)
+
+
+def test_a_slice_without_its_place_is_no_screen_save(tmp_path):
+    """Left out, it would make a gap; of a whole series without places each file must be refused."""
+    for damaged in ([2], range(5)):
+        folder = write_series(tmp_path / f"ct{len(damaged)}", even_positions())
+        for k, path in enumerate(sorted(folder.iterdir())):
+            if k in damaged:
+                dataset = pydicom.dcmread(path)
+                del dataset.ImagePositionPatient
+                dataset.save_as(path)
+        with pytest.raises(UnreadableFile, match="ImagePositionPatient is missing"):
+            read_series(folder)
+
+
+def test_a_damaged_slice_is_told_and_not_that_there_is_no_series(tmp_path):
+    folder = write_series(tmp_path / "ct", even_positions())
+    path = folder / "slice03.dcm"
+    path.write_bytes(path.read_bytes()[:400])
+    with pytest.raises(UnreadableFile, match="usually 2 mm but 4 mm between"):
+        read_labels(write_contours(tmp_path / "rt.dcm"))
+
+
+def flat_export(folder, **elements):
+    write_series(folder, even_positions())
+    for k, path in enumerate(sorted(folder.iterdir())):
+        path.rename(folder / f"CT.1.2.{k}")  # as many systems name them
+    return write_contours(folder / "RS.dcm", **elements)
+
+
+def test_a_flat_export_is_one_case(tmp_path):
+    """As ground truth its slices made 54 cases; with a folder per patient each case failed."""
+    for side in ("pred", "gt"):
+        flat_export(tmp_path / side / "patient")
+    one = find_pairs(tmp_path / "pred" / "patient", tmp_path / "gt" / "patient")
+    several = find_pairs(tmp_path / "pred", tmp_path / "gt")
+    assert (several.layout, [pair.case_id for pair in several.pairs]) == ("folders", ["patient"])
+    for pairing in (one, several):
+        ((pred, gt),) = [(pair.pred, pair.gt) for pair in pairing.pairs]
+        assert (pred, gt) == tuple(tmp_path / side / "patient" / "RS.dcm" for side in ("pred", "gt"))
+        result = evaluate([Case("a", pred, gt)], metrics=["dice"])
+        assert result.summary()["dice"].value == 1.0
+
+
+def test_a_series_alone_or_with_several_structure_sets_is_no_ground_truth(tmp_path):
+    pred = write_contours(tmp_path / "pred.dcm")
+    folder = write_series(tmp_path / "gt", even_positions())
+    with pytest.raises(
+        InvalidInput, match=r"holds a DICOM image series and no segmentation .* Give the file or folder"
+    ):
+        find_pairs(pred, folder)
+    write_contours(folder / "RS1.dcm")
+    write_contours(folder / "RS2.dcm")
+    with pytest.raises(InvalidInput, match=r"2 segmentations .* \(RS1.dcm, RS2.dcm\). Give one of these files"):
+        find_pairs(pred, folder)
+    for side in ("one", "two"):
+        (tmp_path / side).mkdir()
+        folder.rename(tmp_path / side / "a") if side == "one" else None
+    with pytest.raises(InvalidInput, match="holds 2 DICOM segmentations"):
+        find_pairs(tmp_path / "one", tmp_path / "one")
+
+
+def test_the_description_of_a_flat_export_mentions_the_structure_set(tmp_path):
+    """It spoke of the series alone."""
+    flat_export(tmp_path / "patient", names=("liver", "spleen"))
+    notes = describe(tmp_path / "patient")["notes"]
+    assert "RS.dcm is a structure set (RTSTRUCT) with 2 regions: give this file to see them" in notes
 
 
 def uneven_positions():

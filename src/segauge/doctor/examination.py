@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-import numpy as np
-
 from segauge.doctor.findings import Diagnosis, Finding, Level, Topic
-from segauge.doctor.orientation import best_turn, explanation
+from segauge.doctor.orientation import best_turn, dice, explanation, foreground
 from segauge.errors import SegaugeError
 from segauge.evaluation.choices import spec_of
 from segauge.evaluation.progress import Progress
@@ -146,19 +144,11 @@ def _examine_voxels(placed: Placement, case: str, chart: _Chart) -> float:
             chart.add(Level.WARNING, "presence", case, f"the {side} is empty")
     if not pred_labels or not gt_labels:
         return 1.0
-    one, other = (_foreground(labels) for labels in (placed.pred, placed.gt))
-    return 2.0 * int(np.count_nonzero(one & other)) / (int(np.count_nonzero(one)) + int(np.count_nonzero(other)))
+    return dice(foreground(placed.pred), foreground(placed.gt))
 
 
 def _labels(labels: LabelMap) -> set[int]:
     return {label for layer in labels.layers for label in tabulate(layer, layer).gt_labels}
-
-
-def _foreground(labels: LabelMap) -> np.ndarray[tuple[int, ...], np.dtype[np.bool_]]:
-    mask = np.asarray(labels.layers[0] != 0)
-    for layer in labels.layers[1:]:
-        mask |= layer != 0
-    return mask
 
 
 def _examine_dataset(chart: _Chart, spec: StructureSpec | None) -> None:

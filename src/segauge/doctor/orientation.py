@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import permutations, product
 
@@ -10,8 +11,10 @@ import numpy.typing as npt
 
 from segauge.labelmap import LabelMap
 
-#: Masks are thinned to about this many voxels: enough to tell a flip, quick for 48 tries.
-_ENOUGH_VOXELS = 2_000_000
+#: Turns are tried with at most this many foreground voxels: enough to find the best ones, quick for 48 tries.
+_SAMPLE = 50_000
+#: The share of the sample that a turn puts onto the ground truth differs from that of all voxels by less than this.
+_SAMPLING_ERROR = 0.02
 #: A turn counts as the explanation if it overlaps at least so well, and by so much better than what is.
 _GOOD_DICE = 0.5
 _BETTER_BY = 0.2
@@ -37,22 +40,48 @@ class Turn:
 def best_turn(pred: LabelMap, gt: LabelMap) -> Turn | None:
     """Return the turn of the predicted voxels that overlaps best, None if no shape fits or a mask is empty.
 
-    Of equals the one with the fewest changes.
+    Of equals the one with the fewest changes. The turns are tried on a sample of the predicted voxels, each looked up
+    in the whole ground truth; the Dice of the best ones is then that of all voxels, comparable with any other Dice.
     """
     if pred.grid.ndim != gt.grid.ndim:
         return None
-    one, other = _thin_foreground(pred), _thin_foreground(gt)
-    if not one.any() or not other.any():
+    one, other = foreground(pred), foreground(gt)
+    sample = _sample(one)
+    if not len(sample) or not other.any():
         return None
-    turns = []
-    for axes in permutations(range(one.ndim)):
-        moved = one.transpose(axes)
-        if tuple(pred.grid.shape[axis] for axis in axes) != gt.grid.shape or moved.shape != other.shape:
-            continue
-        for flips in product((False, True), repeat=one.ndim):
-            turned = moved[tuple(slice(None, None, -1) if flip else slice(None) for flip in flips)]
-            turns.append(Turn(axes, flips, _dice(turned, other)))
+    tried = [(float(np.mean(other[_turned(sample, one.shape, *turn)])), turn) for turn in _fitting(one.shape, gt)]
+    hits = max((share for share, _ in tried), default=0.0)
+    turns = [Turn(*turn, dice(_view(one, *turn), other)) for share, turn in tried if share >= hits - _SAMPLING_ERROR]
     return max(turns, key=lambda turn: (round(turn.dice, 6), -_changes(turn)), default=None)
+
+
+def _fitting(shape: tuple[int, ...], gt: LabelMap) -> Iterator[tuple[tuple[int, ...], tuple[bool, ...]]]:
+    """Yield axes and flips of every turn that gives a mask the shape of the ground truth."""
+    for axes in permutations(range(len(shape))):
+        if tuple(shape[axis] for axis in axes) == gt.grid.shape:
+            for flips in product((False, True), repeat=len(shape)):
+                yield axes, flips
+
+
+def _sample(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.intp]:
+    """Return the indices of foreground voxels, one row each; of many, evenly chosen ones."""
+    chosen = np.flatnonzero(mask)
+    if len(chosen) > _SAMPLE:
+        chosen = chosen[np.linspace(0, len(chosen) - 1, _SAMPLE).astype(np.intp)]
+    return np.stack(np.unravel_index(chosen, mask.shape), axis=1)
+
+
+def _turned(
+    points: npt.NDArray[np.intp], shape: tuple[int, ...], axes: tuple[int, ...], flips: tuple[bool, ...]
+) -> tuple[npt.NDArray[np.intp], ...]:
+    """Return where the voxels of a mask lie after a turn."""
+    return tuple(
+        shape[axis] - 1 - points[:, axis] if flip else points[:, axis] for axis, flip in zip(axes, flips, strict=True)
+    )
+
+
+def _view(mask: npt.NDArray[np.bool_], axes: tuple[int, ...], flips: tuple[bool, ...]) -> npt.NDArray[np.bool_]:
+    return mask.transpose(axes)[tuple(slice(None, None, -1) if flip else slice(None) for flip in flips)]
 
 
 def explanation(turn: Turn | None, now: float | None, gt: LabelMap) -> str:
@@ -69,18 +98,16 @@ def explanation(turn: Turn | None, now: float | None, gt: LabelMap) -> str:
     return f"matches if {_in_words(turn, gt)} ({fit}): {_cause(turn, gt)}"
 
 
-def _thin_foreground(labels: LabelMap) -> npt.NDArray[np.bool_]:
-    """Return the foreground on every n-th voxel, starting so that both ends are cut alike."""
-    size = labels.layers[0].size
-    step = max(1, int(np.ceil((size / _ENOUGH_VOXELS) ** (1 / labels.grid.ndim))))
-    chosen = tuple(slice(((n - 1) % step) // 2, None, step) for n in labels.grid.shape)
-    mask = np.asarray(labels.layers[0][chosen] != 0)
+def foreground(labels: LabelMap) -> npt.NDArray[np.bool_]:
+    """Return the voxels of any label."""
+    mask = np.asarray(labels.layers[0] != 0)
     for layer in labels.layers[1:]:
-        mask |= layer[chosen] != 0
+        mask |= layer != 0
     return mask
 
 
-def _dice(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> float:
+def dice(one: npt.NDArray[np.bool_], other: npt.NDArray[np.bool_]) -> float:
+    """Return the Dice of two masks that are not both empty."""
     return 2.0 * int(np.count_nonzero(one & other)) / (int(np.count_nonzero(one)) + int(np.count_nonzero(other)))
 
 

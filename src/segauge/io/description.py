@@ -10,7 +10,7 @@ import numpy as np
 
 from segauge.errors import IrregularSeries
 from segauge.grid import Grid
-from segauge.io.dicom_objects import dicom_kind
+from segauge.io.dicom_objects import dicom_files_in, dicom_kind
 from segauge.io.dicom_series import holds_series, read_series
 from segauge.io.formats import FORMATS, identify
 from segauge.io.limits import DEFAULT_LIMITS, Limits
@@ -18,6 +18,7 @@ from segauge.io.reading import Reading, SpacingSource
 from segauge.io.sources import find_reference, read_labels
 from segauge.io.structure_sets import StructureSet, read_structure_set
 from segauge.labelmap import LabelArray, LabelMap
+from segauge.nouns import counted
 
 #: Readings that are no single file of the catalog, or one of two kinds under one entry of it.
 _OTHER_NAMES = {
@@ -46,7 +47,8 @@ def describe(
         series = read_series(place, allow_nonuniform=allow_nonuniform, limits=limits)
         count = len(series.places) or series.grid.shape[2]
         what = f"DICOM series of {count} slices" if count > 1 else "DICOM image of one slice"
-        return _facts(str(path), what, "series", series.grid, SpacingSource.HEADER, [], series.notes)
+        beside = _segmentations_in(place, limits) if place.is_dir() else ()
+        return _facts(str(path), what, "series", series.grid, SpacingSource.HEADER, [], series.notes + beside)
     if place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "rtstruct":
         return _describe_contours(place, reference, allow_nonuniform, limits)
     reading = read_labels(path, threshold=threshold, limits=limits)
@@ -61,6 +63,18 @@ def _is_series(place: Path, limits: Limits) -> bool:
     if place.is_dir():
         return any(place.iterdir()) and holds_series(place)
     return place.is_file() and identify(place).key == "dicom" and dicom_kind(place, limits) == "image"
+
+
+def _segmentations_in(folder: Path, limits: Limits) -> tuple[str, ...]:
+    """Return a note for each segmentation and structure set among the slices of a series."""
+    notes = []
+    for path, kind in dicom_files_in(folder).items():
+        if kind == "rtstruct":
+            regions = counted(len(read_structure_set(path, limits).rois), "region")
+            notes.append(f"{path.name} is a structure set (RTSTRUCT) with {regions}: give this file to see them")
+        elif kind == "seg":
+            notes.append(f"{path.name} is a segmentation (SEG): give this file to see its segments")
+    return tuple(notes)
 
 
 def _describe_contours(path: Path, reference: str | None, allow_nonuniform: bool, limits: Limits) -> dict[str, Any]:

@@ -79,24 +79,24 @@ def read_dataset(path: Path, limits: Limits, *, pixels: bool = False, tags: list
     with parser_failures(str(path)):
         if data[128:132] == b"DICM":
             _refuse_foreign_preamble(data, path)
-            syntax, start = _transfer_syntax(data)
-            if syntax == _DEFLATED:
+            meta, start = meta_information(data)
+            if meta.get(0x10) == _DEFLATED:
                 return _read_deflated(data[start:], path, limits, pixels=pixels, tags=tags)
         return pydicom.dcmread(io.BytesIO(data), force=True, stop_before_pixels=not pixels, specific_tags=tags)
 
 
-def _transfer_syntax(data: bytes) -> tuple[str, int]:
-    """Return the transfer syntax in the file meta information, and where the data set starts behind it."""
-    position, syntax = 132, ""
+def meta_information(data: bytes) -> tuple[dict[int, str], int]:
+    """Return the texts of the file meta information by element number, and where the data set starts behind it."""
+    position, texts = 132, {}
     while data[position : position + 2] == b"\2\0":
         long_form = data[position + 4 : position + 6] in (b"OB", b"OW", b"UN", b"UT", b"SQ")
         code, offset = ("<I", 8) if long_form else ("<H", 6)
         length = struct.unpack_from(code, data, position + offset)[0]
         start = position + (12 if long_form else 8)
-        if data[position + 2 : position + 4] == b"\x10\0":
-            syntax = data[start : start + length].strip(b"\0 ").decode("ascii", errors="replace")
+        element = int.from_bytes(data[position + 2 : position + 4], "little")
+        texts[element] = data[start : start + min(length, 64)].strip(b"\0 ").decode("ascii", errors="replace")
         position = start + length
-    return syntax, position
+    return texts, position
 
 
 def _refuse_foreign_preamble(head: bytes, path: Path) -> None:

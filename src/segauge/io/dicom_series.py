@@ -25,6 +25,7 @@ from segauge.io.dicom_planes import (
 )
 from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.streams import list_folder, open_file
+from segauge.nouns import counted
 
 _TAGS = [
     "SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID", "Modality", "ImageType",
@@ -61,6 +62,14 @@ class _Slice:
     plane: Plane
     position: Vector
 
+    @property
+    def is_scout(self) -> bool:
+        return "LOCALIZER" in self.image_type.upper()
+
+
+class SeriesNotFound(UnreadableFile):
+    """A folder does not hold the series that was asked for, or any."""
+
 
 def read_series(
     folder: Path,
@@ -74,16 +83,19 @@ def read_series(
     With `allow_nonuniform` a series whose slices are not evenly spaced gets an even grid as fine as its closest
     slices, from the first slice to the last, and a tilted one a sheared grid; the notes say so.
 
+    Files beside the slices (screen saves, dose, reports, scouts) are not used, and named in the notes.
+
     Raises:
-        IrregularSeries: if the folder holds several series (and `series_uid` names none), a scout, slices of
-            different size or orientation, doubled positions; without `allow_nonuniform` also for a tilted gantry and
-            missing positions.
+        SeriesNotFound: if the folder holds no slice (of the series `series_uid`).
+        IrregularSeries: if the folder holds several series (and `series_uid` names none), a scout in the plane of the
+            slices, slices of different size or orientation, doubled positions; without `allow_nonuniform` also for a
+            tilted gantry and missing positions.
 
     """
-    slices, other = _slices_in(folder, series_uid, limits)
+    slices, others = _slices_in(folder, series_uid, limits)
     if not slices:
         wanted = f" of the series {series_uid}" if series_uid else ""
-        raise UnreadableFile(f"{folder}: holds no DICOM image slices{wanted} ({other} other files).")
+        raise SeriesNotFound(f"{folder}: holds no DICOM image slices{wanted} ({counted(len(others), 'other file')}).")
     _refuse_mixed(slices, folder)
     plane = slices[0].plane
     ordered = sorted(slices, key=lambda item: float(item.position @ plane.normal))
@@ -91,7 +103,11 @@ def read_series(
     check_dimensions((plane.columns, plane.rows, stack.count), str(folder), limits)
     grid = plane.grid(ordered[0].position, stack.step, stack.count)
     files = tuple(dict.fromkeys(item.path for item in ordered))
-    return Series(grid, ordered[0].series_uid, ordered[0].frame_of_reference, files, stack.notes, stack.places)
+    notes = (f"{counted(len(others), 'DICOM file')} of other kinds or series not used: {_names(others)}",)
+    return Series(
+        grid, ordered[0].series_uid, ordered[0].frame_of_reference, files, stack.notes + notes * bool(others),
+        stack.places,
+    )  # fmt: skip
 
 
 def holds_series(folder: Path) -> bool:
@@ -105,36 +121,75 @@ def _is_dicom(path: Path) -> bool:
         return looks_like_dicom(file.read(132))
 
 
-def _slices_in(folder: Path, series_uid: str | None, limits: Limits) -> tuple[list[_Slice], int]:
+def _slices_in(folder: Path, series_uid: str | None, limits: Limits) -> tuple[list[_Slice], list[str]]:
+    """Return the slices of the wanted series, or of all, and the names of the DICOM files that were left out.
+
+    What lies beside the slices of a series (screen saves, dose, reports, scouts of another plane) is left out and
+    named; segmentations are left out, too. A file of the same series and kind as the slices is never left out: a slice
+    that does not say where it lies would make a gap that looks like a regular, wider spacing.
+    """
     found_here = [folder] if folder.is_file() else list_folder(folder)
     paths = [path for path in found_here if path.is_file() and path.stat().st_size > 0]
     if len(paths) > _MAX_FILES:
         raise IrregularSeries(
             f"{folder}: holds {len(paths)} files, more than a series has. Give the series' own folder."
         )
-    slices: list[_Slice] = []
-    other = 0
+    images: list[tuple[Path, Any, tuple[str, str]]] = []
+    placed: set[tuple[str, str]] = set()
+    others: list[str] = []
     for path in paths:
-        dataset = read_dataset(path, limits, tags=list(_TAGS)) if _is_dicom(path) else None
-        found = [] if dataset is None else _slices_of(path, dataset)
-        if not found or (series_uid is not None and found[0].series_uid != series_uid):
-            other += 1
+        if not _is_dicom(path):
+            continue
+        dataset = read_dataset(path, limits, tags=list(_TAGS))
+        with parser_failures(str(path)):
+            kind = _kind_of(dataset)
+            if not _is_image(path, dataset) or series_uid not in (None, kind[0]):
+                others += [path.name] if dataset.get("Modality", "") not in ("SEG", "RTSTRUCT") else []
+                continue
+            images.append((path, dataset, kind))
+            placed |= {kind} if _says_its_place(dataset) else set()
+    slices: list[_Slice] = []
+    for path, dataset, kind in images:
+        if placed and kind not in placed:
+            others.append(path.name)
         else:
-            slices += found
-    return slices, other
+            slices += _slices_of(path, dataset)
+    scouts = _scouts_of_another_plane(slices)
+    return [item for item in slices if item not in scouts], others + [item.name for item in scouts]
+
+
+def _kind_of(dataset: Any) -> tuple[str, str]:
+    """Return series and class of an image: a screen save may carry the series of the slices, never their class."""
+    return str(dataset.get("SeriesInstanceUID", "")), str(dataset.get("SOPClassUID", ""))
+
+
+def _says_its_place(dataset: Any) -> bool:
+    frames = dataset.get("PerFrameFunctionalGroupsSequence")
+    return bool(frames) or dataset.get("ImagePositionPatient") is not None
+
+
+def _is_image(path: Path, dataset: Any) -> bool:
+    """Say whether a file holds pixels of a series; refuse a slice without its size."""
+    if dataset.get("Modality", "") in _NOT_IMAGES:
+        return False
+    if dataset.get("Rows") is not None and dataset.get("Columns") is not None:
+        return True
+    if _says_its_place(dataset):
+        raise UnreadableFile(f"{path}: is a slice without its size (Rows, Columns). Export it again.")
+    return False
+
+
+def _scouts_of_another_plane(slices: Sequence[_Slice]) -> list[_Slice]:
+    """Return the scouts (localizers) that lie across the slices of their folder; none where there are only scouts."""
+    rest = [item for item in slices if not item.is_scout]
+    usual = _usual(rest) if rest else None
+    return [item for item in slices if usual is not None and item.is_scout and not item.plane.same_as(usual)]
 
 
 def _slices_of(path: Path, dataset: Any) -> list[_Slice]:
-    """Return the slice of a file, or those of its frames; none if the file is no image."""
+    """Return the slice of a file, or those of its frames."""
     with parser_failures(str(path)):
-        if dataset.get("Modality", "") in _NOT_IMAGES:
-            return []
         frames = dataset.get("PerFrameFunctionalGroupsSequence")
-        if dataset.get("Rows") is None or dataset.get("Columns") is None:
-            if dataset.get("ImagePositionPatient") is None and not frames:
-                return []
-            # Left out, it would make a gap that looks like a regular, wider spacing.
-            raise UnreadableFile(f"{path}: is a slice without its size (Rows, Columns). Export it again.")
         if frames:
             return _slices_of_frames(path, dataset, frames)
         stated = int(dataset.get("NumberOfFrames") or 1)
@@ -183,7 +238,7 @@ def _refuse_mixed(slices: Sequence[_Slice], folder: Path) -> None:
             f"{folder}: holds {len(series)} series mixed ({', '.join(series[:3])}{' ...' if len(series) > 3 else ''}). "
             "Give each series its own folder, or pass series_uid=."
         )
-    scouts = [item.name for item in slices if "LOCALIZER" in item.image_type.upper()]
+    scouts = [item.name for item in slices if item.is_scout]
     if scouts and len(scouts) < len(slices):
         raise IrregularSeries(f"{folder}: holds a scout (localizer) among its slices: {_names(scouts)}. Remove it.")
     usual = _usual(slices)

@@ -30,7 +30,7 @@ _LEAST_DISTANCE, _LARGEST_DISTANCE = 0.05, 10.0
 
 
 def read_rtstruct(path: Path, dataset: Any, options: ReadOptions) -> Reading:
-    """Fill every region on `options.grid`; labels are region numbers."""
+    """Fill every region on the grid of `options.reference`; labels are region numbers."""
     structures = read_structure_set(path, options.limits, dataset)
     if options.reference is None:
         raise InvalidInput(
@@ -77,7 +77,7 @@ def fill_regions(
         grid = _grown_over(grid, rois, structures.source, options.limits)
     if not rois:
         raise UnreadableFile(f"{structures.source}: holds no regions of interest.")
-    notes: list[str] = list(reference.notes)
+    notes: list[str] = [*structures.notes, *reference.notes]
     repeated = sorted(name for name, count in Counter(roi.name for roi in rois).items() if count > 1)
     if repeated:
         notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
@@ -87,10 +87,8 @@ def fill_regions(
     unfilled: set[int] = set()
     filled = ((roi.number, list(_blocks(roi, grid, slab_mm, slices, notes, unfilled))) for roi in rois)
     largest = max(roi.number for roi in rois)
-    if min(roi.number for roi in rois) < 1:
-        raise UnreadableFile(f"{structures.source}: region numbers start at 1. Export it again.")
     layers = stack_layers(filled, grid.shape, largest, structures.source, options.limits)
-    names = {roi.number: roi.name or f"ROI {roi.number}" for roi in rois}
+    names = {roi.number: roi.name for roi in rois}
     spacing_source = SpacingSource.HEADER
     if options.spacing is not None:
         grid, spacing_source = grid.with_spacing(options.spacing), SpacingSource.ARGUMENT

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput, IrregularSeries, UnknownStructure, UnreadableFile
+from segauge.errors import InvalidInput, UnknownStructure, UnreadableFile
 from segauge.grid import Grid, normalize_spacing
 from segauge.io.arrays import reading_of_array
 from segauge.io.dicom_objects import dicom_kind
-from segauge.io.dicom_series import Series, holds_series, read_series
+from segauge.io.dicom_series import Series, SeriesNotFound, holds_series, read_series
 from segauge.io.folders import read_mask_folder
 from segauge.io.formats import identify
 from segauge.io.limits import DEFAULT_LIMITS, Limits
@@ -161,7 +161,7 @@ def _read_folder(folder: Path, options: ReadOptions) -> Reading:
     if holds_series(folder):
         raise UnreadableFile(
             f"{folder}: is a folder of DICOM files. Give the SEG or RTSTRUCT file itself; the images that it was drawn "
-            "on may lie beside it."
+            "on may lie in the same folder."
         )
     return read_mask_folder(folder, options)
 
@@ -216,16 +216,13 @@ def _grid_in_space(labels: LabelMap) -> ReferenceGrid:
 def _series_for(
     series_uids: tuple[str, ...], folder: Path, limits: Limits, *, allow_nonuniform: bool = False
 ) -> Series:
-    """Return the series in a folder; where there are several, the one that the contours refer to."""
-    try:
-        return read_series(folder, allow_nonuniform=allow_nonuniform, limits=limits)
-    except UnreadableFile:
-        for uid in series_uids:
-            try:
-                return read_series(folder, series_uid=uid, allow_nonuniform=allow_nonuniform, limits=limits)
-            except UnreadableFile:
-                continue
-        raise
+    """Return the series in a folder that the contours refer to, or the only one there."""
+    for uid in series_uids:
+        try:
+            return read_series(folder, series_uid=uid, allow_nonuniform=allow_nonuniform, limits=limits)
+        except SeriesNotFound:
+            continue
+    return read_series(folder, allow_nonuniform=allow_nonuniform, limits=limits)
 
 
 def _series_beside(
@@ -234,19 +231,20 @@ def _series_beside(
     """Look for the referenced series in the file's folder and the folders in it.
 
     Raises:
-        IrregularSeries: if it is there, but makes no grid; nobody is helped by being told that there is none.
+        UnreadableFile: if it is there but makes no grid, or a file of it cannot be read: that is what to tell, and not
+            that there is no series.
 
     """
     folders = [path.parent, *(entry for entry in list_folder(path.parent) if entry.is_dir())]
-    irregular = None
+    reason = None
     for folder in folders:
         for uid in series_uids:
             try:
                 return read_series(folder, series_uid=uid, allow_nonuniform=allow_nonuniform, limits=limits)
-            except IrregularSeries as error:
-                irregular = irregular or error
-            except UnreadableFile:
+            except SeriesNotFound:
                 continue
-    if irregular is not None:
-        raise irregular
+            except UnreadableFile as error:
+                reason = reason or error
+    if reason is not None:
+        raise reason
     return None

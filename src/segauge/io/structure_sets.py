@@ -25,7 +25,7 @@ class Contour:
 
 @dataclass(frozen=True, eq=False)
 class Roi:
-    """One region of interest: number, name, and contours."""
+    """One region of interest: number (1 and above), name, and contours."""
 
     number: int
     name: str
@@ -41,6 +41,7 @@ class StructureSet:
     series_uids: tuple[str, ...]
     source: str
     image_count: int = 0
+    notes: tuple[str, ...] = ()
 
 
 def read_structure_set(path: Path, limits: Limits = DEFAULT_LIMITS, dataset: Any = None) -> StructureSet:
@@ -51,16 +52,29 @@ def read_structure_set(path: Path, limits: Limits = DEFAULT_LIMITS, dataset: Any
         frames = list(dataset.get("ReferencedFrameOfReferenceSequence") or [])
         items = list(dataset.get("StructureSetROISequence") or [])
         contours = _contours_by_number(dataset, source)
-        rois = tuple(
-            Roi(int(item.ROINumber), str(item.get("ROIName") or ""), contours.get(int(item.ROINumber), ()))
-            for item in items
-        )
-        if len({roi.number for roi in rois}) < len(rois):
+        stored = [int(item.ROINumber) for item in items]
+        if len(set(stored)) < len(stored):
             raise UnreadableFile(f"{source}: two regions have the same number. Export it again.")
+        labels, notes = _labels_of(stored)
+        rois = tuple(
+            Roi(label, str(item.get("ROIName") or f"ROI {number}"), contours.get(number, ()))
+            for item, number, label in zip(items, stored, labels, strict=True)
+        )
         uids = [str(item.get("ReferencedFrameOfReferenceUID") or "") for item in items]
         uids += [str(frame.get("FrameOfReferenceUID") or "") for frame in frames]
         named = next((uid for uid in uids if uid), "")
-        return StructureSet(rois, named, _series_uids(frames), source, _image_count(frames))
+        return StructureSet(rois, named, _series_uids(frames), source, _image_count(frames), notes)
+
+
+def _labels_of(stored: Sequence[int]) -> tuple[list[int], tuple[str, ...]]:
+    """Return a label for each region number, and what to tell: numbers below 1 get the next free ones, in order."""
+    low = sorted(number for number in stored if number < 1)
+    free = max([0, *stored]) + 1
+    labels = {number: free + k for k, number in enumerate(low)}
+    notes = tuple(
+        f"region {number} has the label {label} here, since labels start at 1" for number, label in labels.items()
+    )
+    return [labels.get(number, number) for number in stored], notes
 
 
 def referenced_series(path: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[str, ...]:

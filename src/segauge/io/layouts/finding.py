@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from segauge.errors import InvalidInput, UnusableOption
+from segauge.io.dicom_objects import only_segmentation
 from segauge.io.formats import image_stem
 from segauge.io.layouts import bids, folders, grand_challenge, nnunet
 from segauge.io.layouts.pairs import Pairing, image_files, paired
@@ -58,18 +59,24 @@ def find_pairs(pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layo
     """Return the cases of two folders (or two files).
 
     Every ground truth is a case; one without a prediction is kept with `pred` None. Extra predictions are warned
-    of, two files for one case are refused.
+    of, two files for one case are refused. A folder of DICOM slices with one SEG or RTSTRUCT among them is that file.
     """
     if layout != "auto" and layout not in LAYOUTS:
         raise InvalidInput(f"No layout {layout!r}; there are auto, {', '.join(LAYOUTS)}.")
-    places = Path(pred), Path(gt)
+    places = (Path(pred), Path(gt))
     for name, place in zip(("predictions", "ground truth"), places, strict=True):
         if not place.exists():
             raise InvalidInput(f"{place}: there is no such file or folder (expected the {name}).")
+    places = (_flat_export(places[0]), _flat_export(places[1]))
     if layout == "auto":
         _refuse_one_of_many(*places)
         layout = next(known.key for known in LAYOUTS.values() if known.recognises(*places))
     return LAYOUTS[layout].find(*places)
+
+
+def _flat_export(place: Path) -> Path:
+    """Return the segmentation of a folder that holds it among the slices it was drawn on, else the place itself."""
+    return (only_segmentation(place) if place.is_dir() else None) or place
 
 
 def _refuse_one_of_many(pred: Path, gt: Path) -> None:

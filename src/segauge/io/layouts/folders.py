@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from segauge.errors import InvalidInput
+from segauge.io.dicom_objects import dicom_files_in
 from segauge.io.folders import mask_files
 from segauge.io.formats import image_stem
 from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
@@ -58,8 +59,12 @@ def segmentation_in(folder: Path) -> Path:
     """Return the segmentation in the folder of one case: a file, or the folder of its masks; refuse two of one name."""
     entries: dict[str, Path] = {}
     twice: dict[str, Path] = {}
+    kinds = dicom_files_in(folder)
     for path in list_folder(folder):
-        stem = path.name if path.is_dir() else path.stem if path.suffix == ".dcm" else image_stem(path.name)
+        if kinds.get(path) in ("image", "other"):
+            continue
+        is_dicom = path in kinds or path.suffix == ".dcm"
+        stem = path.name if path.is_dir() else path.name.removesuffix(".dcm") if is_dicom else image_stem(path.name)
         if stem is not None and not path.name.startswith("."):
             (twice if stem.lower() in entries else entries)[stem.lower()] = path
     for name in _SEGMENTATION_NAMES:
@@ -70,6 +75,11 @@ def segmentation_in(folder: Path) -> Path:
     files = [path for name, path in entries.items() if path.is_file() and name not in _IMAGE_NAMES]
     if len(files) == 1:
         return files[0]
+    dicom = [path.name for path in files if path in kinds]
+    if len(dicom) > 1:
+        raise InvalidInput(
+            f"{folder}: holds {len(dicom)} DICOM segmentations ({', '.join(dicom[:3])}). Leave one of them."
+        )
     if not files:
         raise InvalidInput(f"{folder}: holds no segmentation; expected one such as segmentation.nii.gz.")
     return folder
@@ -82,4 +92,6 @@ def _case_folders(folder: Path) -> list[Path]:
 
 
 def _holds_any(folder: Path) -> bool:
-    return any(path.is_dir() or image_stem(path.name) or path.suffix == ".dcm" for path in list_folder(folder))
+    entries = list_folder(folder)
+    named = any(path.is_dir() or image_stem(path.name) or path.suffix == ".dcm" for path in entries)
+    return named or bool(dicom_files_in(folder))
