@@ -146,7 +146,7 @@ def test_a_number_is_the_ground_truths_where_the_prediction_has_the_name_under_a
     pred = LabelMap.from_array(two_labels(2, 1), names={2: "liver", 1: "spleen"})
     result = evaluate([Case("a", pred, gt)], structures={"liver": 1, "spleen": 2}, metrics=["dice"])
     assert [row["dice"] for row in result.rows] == [1.0, 1.0]
-    assert "pred: 'liver' is its label 2 by name" in result.notes["a"]
+    assert any("found by name: 'liver' (label 1) is its label 2" in note for note in result.notes["a"])
 
 
 def test_structures_in_layers_of_their_own_and_across_layers():
@@ -606,7 +606,10 @@ def test_a_number_that_is_another_structure_in_the_prediction_is_not_taken_for_i
         result = evaluate([Case("a", pred, gt)], structures=structures, metrics=["dice"])
         assert result.table.status[0].tolist() == [Status.MISSED, Status.PRESENT]
         assert [row["dice"] for row in result.rows] == [0.0, 1.0]
-        assert any("the label of that number is called 'Spleen' there" in note for note in result.notes["a"])
+        assert any(
+            "has nothing for these labels of the ground truth: 1, which is 'Spleen' there" in note
+            for note in result.notes["a"]
+        )
     region = evaluate([Case("a", pred, gt)], structures={"both": [1, 2], "spleen": 2}, metrics=["dice"])
     assert [row["dice"] for row in region.rows] == [pytest.approx(2 / 3, abs=1e-15), 1.0]
     other_words = LabelMap.from_array(two_labels(), names={1: "organ A", 2: "organ B"})

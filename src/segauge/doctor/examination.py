@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from segauge.doctor.findings import Diagnosis, Finding, Level, Topic
 from segauge.doctor.orientation import best_turn, dice, explanation, foreground
 from segauge.errors import SegaugeError
-from segauge.evaluation.choices import spec_of
 from segauge.evaluation.progress import Progress
-from segauge.evaluation.structures import StructureSpec
+from segauge.evaluation.structure_spec import StructureSpec, spec_of
 from segauge.geometry.masks import tabulate
 from segauge.io import Reading, SpacingSource, read_labels
 from segauge.io.contents import content_hash

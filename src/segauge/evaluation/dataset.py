@@ -23,7 +23,6 @@ from segauge.errors import (
     UnusableOption,
 )
 from segauge.evaluation.cases import Case
-from segauge.evaluation.choices import Labels, StructureChoice, spec_of
 from segauge.evaluation.collection import score_table
 from segauge.evaluation.progress import Progress, watched
 from segauge.evaluation.result import EvaluationResult
@@ -37,6 +36,7 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
+from segauge.evaluation.structure_spec import Labels, StructureChoice, spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.geometry.patterns import SurfaceKind, check_surface
@@ -53,7 +53,7 @@ from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.resampling import require_level, require_resamples, require_seed
 
 #: Counted up where records of cases say more or other things than before: those of an older cache are made again.
-_RECORDS = 2
+_RECORDS = 3
 
 #: Errors that say that a file cannot be read.
 _OF_FILES = tuple(kind.__name__ for kind in (UnreadableFile, FileTooLarge, IrregularSeries))
@@ -328,6 +328,8 @@ def _refuse_mistaken_option(records: Mapping[str, Record], options: ScoringOptio
 
 def _is_mistake(record: Record, options: ScoringOptions) -> bool:
     """Say whether a case failed by what was asked for: of its ground truth, or of a label map cut at a threshold."""
+    if record.get("error") == UnusableOption.__name__:
+        return True
     if record["status"] == Status.GROUND_TRUTH_UNREADABLE.value:
         return record.get("error") in (InvalidInput.__name__, UnknownStructure.__name__)
     return options.threshold is not None and record.get("error") == InvalidInput.__name__

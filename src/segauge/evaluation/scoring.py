@@ -14,7 +14,8 @@ import numpy as np
 
 from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
 from segauge.evaluation.cases import Case, Source
-from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
+from segauge.evaluation.structure_spec import StructureSpec
+from segauge.evaluation.structures import LabelPair, Side, label_pair
 from segauge.geometry.masks import tabulate
 from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
@@ -275,13 +276,15 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
         remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
-    remarks.notes += [
-        f"pred: {name!r} is its label {', '.join(map(str, pairs.pred[name]))} by name" for name in pairs.by_name
+    moved = [
+        f"{name!r} (label {number}) is its label {' and '.join(map(str, labels))}"
+        for number, (name, labels) in pairs.by_name.items()
     ]
-    remarks.notes += [
-        f"pred: has no {name!r}: the label of that number is called {word!r} there"
-        for name, word in pairs.otherwise.items()
-    ]
+    if moved:
+        remarks.notes.append(f"pred: numbers its labels otherwise; found by name: {', '.join(moved)}")
+    lacking = [f"{number}, which is {word!r} there" for number, word in pairs.otherwise.items()]
+    if lacking:
+        remarks.notes.append(f"pred: has nothing for these labels of the ground truth: {'; '.join(lacking)}")
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
         remarks.together = "gt"
         remarks.notes.append(

@@ -1,46 +1,36 @@
-"""Which labels make each structure in two files that may number them differently."""
+"""Which labels make each structure in two files that may number them differently.
+
+A number is a label of the ground truth. The prediction has it under the name that the ground truth gives to it, where
+both files have names; otherwise under the same number. Every part of a union is looked up by itself: the user's word
+for a union names no label. In a folder of masks labels are numbered by the order of files, so names alone count there.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
 
-from segauge.errors import UnknownStructure
+from segauge.errors import UnknownStructure, UnusableOption
+from segauge.evaluation.structure_spec import StructureSpec
 from segauge.io.reading import Reading
 
-
-@dataclass(frozen=True)
-class StructureSpec:
-    """What a user asked for.
-
-    mode "foreground": every non-zero voxel is one structure; "all": every label that occurs in a ground truth;
-    "named": `parts`, per structure the label values or the names (as the files have them) that make it up, and
-    `pred_parts`, the same for predictions that number their labels otherwise. With `may_be_absent`, a structure that
-    occurs in no ground truth is not a mistake.
-    """
-
-    mode: Literal["foreground", "all", "named"]
-    parts: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
-    ignore: int | None = None
-    pred_parts: Mapping[str, tuple[int | str, ...]] | None = None
-    may_be_absent: bool = False
+Parts = tuple[int | str, ...]
 
 
 @dataclass(frozen=True)
 class LabelPair:
     """The labels of each structure in the ground truth and in the prediction.
 
-    `unknown` are labels of the prediction that nobody asked for; `by_name` the structures that the prediction's own
-    names put under other numbers than those asked for; `otherwise` those whose number is another structure there, by
-    name, with what it is called.
+    `unknown` are labels of the prediction that nobody asked for. `by_name` has the numbers that were asked for and that
+    the prediction has under other numbers, with their name and the labels there; `otherwise` those that it lacks, since
+    its label of that number is another structure by name, with that name.
     """
 
     gt: Mapping[str, tuple[int, ...]]
     pred: Mapping[str, tuple[int, ...]]
     unknown: tuple[int, ...] = ()
-    by_name: tuple[str, ...] = ()
-    otherwise: Mapping[str, str] = field(default_factory=dict)
+    by_name: Mapping[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    otherwise: Mapping[int, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -52,50 +42,57 @@ class Side:
 
     @property
     def is_folder(self) -> bool:
-        """True where labels are numbered by the order of files, so that only their names say anything."""
+        """True where labels are numbered by the order of files, so that only their names mean anything."""
         return self.reading.format == "folder"
 
     @property
     def names(self) -> dict[int, str]:
-        """Names of labels in the file itself."""
-        return dict(self.reading.labels.names)
+        """Names of labels in the file itself; a blank one is none."""
+        return {label: name for label, name in self.reading.labels.names.items() if name.strip()}
 
     @property
     def unused(self) -> tuple[int]:
         """A label that does not occur."""
         return (max((0, *self.labels, *self.names)) + 1,)
 
-    def named(self, name: str) -> tuple[int, ...] | None:
-        """Return the labels of that name, exact or but for case; None if there is none."""
+    def named(self, name: str) -> tuple[int, ...]:
+        """Return the labels of that name, exact or else in other capitals."""
         exact = tuple(label for label, known in self.names.items() if known == name)
-        folded = tuple(label for label, known in self.names.items() if known.casefold() == name.casefold())
-        return exact or folded or None
+        return exact or tuple(label for label, known in self.names.items() if known.casefold() == name.casefold())
 
 
 def label_pair(spec: StructureSpec, gt: Side, pred: Side, segment_number: int) -> LabelPair:
-    """Return which labels make each structure in the two files of a case."""
+    """Return which labels make each structure in the two files of a case.
+
+    Raises:
+        UnknownStructure: if a name is asked for in a file that has no names.
+        UnusableOption: if a union of numbers is asked for in a folder of masks that has only names.
+
+    """
     if spec.mode == "foreground":
-        return LabelPair(
-            {"foreground": _foreground(gt, spec.ignore, segment_number)},
-            {"foreground": _foreground(pred, spec.ignore, segment_number)},
-        )
+        return _foregrounds(spec, gt, pred, segment_number)
     if spec.mode == "all":
         return _all_pairs(spec, gt, pred)
-    in_gt = {name: _labels_in(gt, name, parts) for name, parts in spec.parts.items()}
+    search = _Search(gt, pred, _words(spec.parts))
+    in_gt = {name: search.labels_in(gt, name, parts) for name, parts in spec.parts.items()}
     if spec.pred_parts is not None:
-        return LabelPair(in_gt, {name: _labels_in(pred, name, parts) for name, parts in spec.pred_parts.items()})
-    in_pred = {name: _labels_in_pred(pred, gt, name, spec) for name in spec.parts}
+        search = _Search(gt, pred, _words(spec.pred_parts))
+        return LabelPair(in_gt, {name: search.labels_in(pred, name, parts) for name, parts in spec.pred_parts.items()})
+    in_pred = {name: search.labels_in_pred(name, parts) for name, parts in spec.parts.items()}
     known = {label for labels in in_pred.values() for label in labels} | {spec.ignore} | set(gt.labels)
     unknown = () if pred.names else tuple(label for label in pred.labels if label not in known)
-    moved = {name: parts for name, parts in spec.parts.items() if _is_numbered(parts) and in_pred[name] != parts}
-    if pred.is_folder:
-        return LabelPair(in_gt, in_pred, unknown)
-    otherwise = {
-        name: next(pred.names[part] for part in parts if part in pred.names)
-        for name, parts in moved.items()
-        if in_pred[name] == pred.unused and not pred.names.keys().isdisjoint(parts)
-    }
-    return LabelPair(in_gt, in_pred, unknown, tuple(name for name in moved if name not in otherwise), otherwise)
+    return LabelPair(in_gt, in_pred, unknown, search.by_name, search.otherwise)
+
+
+def _foregrounds(spec: StructureSpec, gt: Side, pred: Side, segment_number: int) -> LabelPair:
+    """Pair all that is not 0; of a DICOM-SEG its chosen segment, which the prediction may have under another number."""
+    in_gt = _foreground(gt, spec.ignore, segment_number)
+    if gt.reading.format == pred.reading.format == "dicom-seg":
+        search = _Search(gt, pred, {})
+        found = search.number_in_pred(segment_number, ()) or pred.unused
+        if found != (segment_number,):
+            return LabelPair({"foreground": in_gt}, {"foreground": found}, (), search.by_name, search.otherwise)
+    return LabelPair({"foreground": in_gt}, {"foreground": _foreground(pred, spec.ignore, segment_number)})
 
 
 def _foreground(side: Side, ignore: int | None, segment_number: int) -> tuple[int, ...]:
@@ -110,57 +107,117 @@ def _foreground(side: Side, ignore: int | None, segment_number: int) -> tuple[in
     return tuple(label for label in side.labels if label != ignore) or side.unused
 
 
-def _labels_in(side: Side, name: str, parts: tuple[int | str, ...]) -> tuple[int, ...]:
-    """Return the labels of a structure in the ground truth; a label that does not occur where the file lacks it."""
-    source = side.reading.labels.source
-    found: list[int] = []
-    for part in parts:
-        if isinstance(part, int) and not side.is_folder:
-            found.append(part)
-            continue
-        wanted = part if isinstance(part, str) else name
+def _words(structures: Mapping[str, Parts]) -> dict[int, tuple[str, ...]]:
+    """Return the user's own words for single numbers; the word for a union is none for its parts."""
+    words: dict[int, tuple[str, ...]] = {}
+    for name, parts in structures.items():
+        if len(parts) == 1 and isinstance(parts[0], int):
+            words[parts[0]] = (*words.get(parts[0], ()), name)
+    return words
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Finds what was asked for in the two files of a case, and keeps what was found by name or lies otherwise there."""
+
+    gt: Side
+    pred: Side
+    words: Mapping[int, tuple[str, ...]]
+    by_name: dict[int, tuple[str, tuple[int, ...]]] = field(default_factory=dict)
+    otherwise: dict[int, str] = field(default_factory=dict)
+
+    def labels_in(self, side: Side, name: str, parts: Parts) -> tuple[int, ...]:
+        """Return the labels of a structure in the file whose numbers were given; an unused one where it has none."""
+        found: list[int] = []
+        for part in parts:
+            if isinstance(part, str):
+                found += self._named(side, part)
+            elif side.is_folder:
+                found += self._in_folder(side, part, name, parts)
+            else:
+                found.append(part)
+        return tuple(dict.fromkeys(found)) or side.unused
+
+    def labels_in_pred(self, name: str, parts: Parts) -> tuple[int, ...]:
+        """Return the labels in a prediction of a structure whose parts are the ground truth's."""
+        found: list[int] = []
+        for part in parts:
+            if isinstance(part, str):
+                found += self._named(self.pred if self.pred.names or self.gt.is_folder else self.gt, part)
+            elif self.pred.is_folder:
+                found += self._by_gt_name(part) or self._in_folder(self.pred, part, name, parts)
+            else:
+                found += self.number_in_pred(part, (name,) if len(parts) == 1 else self.words.get(part, ()))
+        return tuple(dict.fromkeys(found)) or self.pred.unused
+
+    def number_in_pred(self, number: int, words: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the labels of a prediction, which is no folder, that a number of the ground truth stands for.
+
+        Writers number what they found from 1 on: without a liver, the spleen is their label 1. So a label with the name
+        of another number is not this one.
+        """
+        if not self.pred.names:
+            return (number,)
+        has_names = bool(self.gt.names) and not self.gt.is_folder
+        found = self._by_gt_name(number) if has_names else self._by_words(number, words)
+        if found:
+            return found
+        if not self._is_called_otherwise(number):
+            return (number,)
+        # Its own word is left; the ground truth must not call another label so.
+        found = self._by_words(number, tuple(word for word in words if not self.gt.named(word)))
+        if not found:
+            self.otherwise[number] = self.pred.names[number]
+        return found
+
+    def _by_gt_name(self, number: int) -> tuple[int, ...]:
+        name = None if self.gt.is_folder else self.gt.names.get(number)
+        return () if name is None else self._by_words(number, (name,))
+
+    def _by_words(self, number: int, words: tuple[str, ...]) -> tuple[int, ...]:
+        """Return the labels of the first of these names that the prediction has; of several, that of the number."""
+        for word in words:
+            found = self.pred.named(word)
+            if number in found:
+                return (number,)
+            if found:
+                if not self.pred.is_folder:
+                    self.by_name[number] = (word, found)
+                return found
+        return ()
+
+    def _is_called_otherwise(self, number: int) -> bool:
+        """Say whether the prediction's label of a number has the name of another number."""
+        own, others = set[str](), set[str]()
+        named = {} if self.gt.is_folder else {label: (name,) for label, name in self.gt.names.items()}
+        for known in (self.words, named):
+            for label, words in known.items():
+                (own if label == number else others).update(word.casefold() for word in words)
+        return self.pred.names.get(number, "").casefold() in others - own
+
+    def _named(self, side: Side, name: str) -> tuple[int, ...]:
         if not side.names:
             raise UnknownStructure(
-                f"{source}: has no names for its labels, so {wanted!r} cannot be found in it. "
-                f"Say which label it is: structures={{{wanted!r}: 1}}."
+                f"{side.reading.labels.source}: has no names for its labels, so {name!r} cannot be found in it. "
+                f"Say which label it is: structures={{{name!r}: 1}}."
             )
-        found.extend(side.named(wanted) or ())
-    return tuple(dict.fromkeys(found)) or side.unused
+        return side.named(name)
 
+    def _in_folder(self, side: Side, number: int, structure: str, parts: Parts) -> tuple[int, ...]:
+        """Return the label of the mask that is called as the user calls the number.
 
-def _labels_in_pred(pred: Side, gt: Side, name: str, spec: StructureSpec) -> tuple[int, ...]:
-    """Return the labels in the prediction: by name where it has names, otherwise with the ground truth's numbers.
-
-    A number that was asked for is the ground truth's: where the prediction has the structure's name under another one
-    (the regions of a structure set are numbered as they were drawn), the name is right.
-    """
-    parts = spec.parts[name]
-    if _is_numbered(parts) and not pred.is_folder and pred.names:
-        numbers = [part for part in parts if isinstance(part, int)]
-        found = pred.named(name) or [label for part in numbers for label in _number_in_pred(pred, gt, part, spec)]
-        return tuple(dict.fromkeys(found)) or pred.unused
-    if pred.names or gt.is_folder:
-        return _labels_in(pred, name, parts)
-    return _labels_in(gt, name, parts)
-
-
-def _number_in_pred(pred: Side, gt: Side, number: int, spec: StructureSpec) -> tuple[int, ...]:
-    """Return the labels in a prediction with names that a number of the ground truth stands for.
-
-    Writers number what they found from 1 on: without a liver, the spleen is their label 1. So a label that has the name
-    of another number is not this one.
-    """
-    single = {parts[0]: name for name, parts in spec.parts.items() if len(parts) == 1 and isinstance(parts[0], int)}
-    for known in (single, gt.names):
-        if number in known and (found := pred.named(known[number])):
-            return found
-    others = {word.casefold() for known in (single, gt.names) for other, word in known.items() if other != number}
-    own = {known[number].casefold() for known in (single, gt.names) if number in known}
-    return () if pred.names.get(number, "").casefold() in others - own else (number,)
-
-
-def _is_numbered(parts: tuple[int | str, ...]) -> bool:
-    return all(isinstance(part, int) for part in parts)
+        A union has no such word. Where both sides are folders, its name means the same mask in both.
+        """
+        words = (structure,) if len(parts) == 1 else self.words.get(number, ())
+        if not words and self.gt.is_folder and self.pred.is_folder:
+            words = (structure,)
+        if not words:
+            raise UnusableOption(
+                f"{side.reading.labels.source}: its masks have names and no numbers, so label {number} of "
+                f"{structure!r} cannot be found among them. Name that label, too, or name the masks that make "
+                f"{structure!r}."
+            )
+        return next((found for word in words if (found := side.named(word))), ())
 
 
 def _all_pairs(spec: StructureSpec, gt: Side, pred: Side) -> LabelPair:
@@ -186,5 +243,5 @@ def _all_pairs(spec: StructureSpec, gt: Side, pred: Side) -> LabelPair:
             names = pred.names if by_name else gt.names
             name = names.get(label, f"label {label}")
             in_pred[name] = (*in_pred.get(name, ()), label)
-            in_gt.setdefault(name, (gt.named(name) if by_name else None) or gt.unused)
+            in_gt.setdefault(name, (gt.named(name) if by_name else ()) or gt.unused)
     return LabelPair(in_gt, in_pred)

@@ -18,7 +18,7 @@ from segauge.evaluation.cases import Case
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import META_PREFIX, SCHEMA, EvaluationResult
 from segauge.evaluation.scoring import ScoringOptions
-from segauge.evaluation.structures import StructureSpec
+from segauge.evaluation.structure_spec import StructureSpec
 from segauge.io.tables.json_files import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.notebook import NotebookTable, Shown

@@ -22,9 +22,9 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.evaluation.cases import Case
-from segauge.evaluation.choices import StructureChoice
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import EvaluationResult
+from segauge.evaluation.structure_spec import StructureChoice
 from segauge.grid import Grid
 from segauge.io import read_labels
 from segauge.io.images import write_nifti

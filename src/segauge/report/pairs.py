@@ -12,7 +12,8 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case
-from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
+from segauge.evaluation.structure_spec import StructureSpec
+from segauge.evaluation.structures import LabelPair, Side, label_pair
 from segauge.io import Limits, read_labels
 from segauge.labelmap import LabelMap
 from segauge.placement import place

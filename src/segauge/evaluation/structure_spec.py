@@ -4,18 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
 import numpy as np
 
 from segauge.errors import InvalidInput
-from segauge.evaluation.structures import StructureSpec
 from segauge.io.layouts.structure_files import read_structures
 from segauge.labeling import Labeling, check_ignore
 from segauge.labelmap import is_several
 
 Labels = int | str | Iterable[int | str]
 StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class StructureSpec:
+    """What a user asked for.
+
+    mode "foreground": every non-zero voxel is one structure; "all": every label that occurs in a ground truth;
+    "named": `parts`, per structure the label values or the names (as the files have them) that make it up, and
+    `pred_parts`, the same for predictions that number their labels otherwise. With `may_be_absent`, a structure that
+    occurs in no ground truth is not a mistake.
+    """
+
+    mode: Literal["foreground", "all", "named"]
+    parts: Mapping[str, tuple[int | str, ...]] = field(default_factory=dict)
+    ignore: int | None = None
+    pred_parts: Mapping[str, tuple[int | str, ...]] | None = None
+    may_be_absent: bool = False
 
 
 def spec_of(
