@@ -80,7 +80,11 @@ def test_a_structure_in_both_masks_without_a_number_has_words_for_it():
     assert small["organ", "lesion_recall"].reason.endswith(": no lesion is large enough to count")
     flat = measure(pred[5], gt[5], {"organ": 1}, ["false_positive_volume", "hd", "false_negative_volume"])
     assert flat["organ", "false_positive_volume"].value is None
-    assert flat["organ", "hd"].reason == "no false_positive_volume, false_negative_volume: a slice has no volume"
+    assert flat["organ", "hd"].reason == ""
+    assert flat["organ", "false_positive_volume"].reason == "no false_positive_volume: a slice has no volume"
+    assert list(flat.table.reasons.values()) == [
+        "no false_positive_volume, false_negative_volume: a slice has no volume"
+    ]
     full = measure(np.ones((3, 3, 3), int), np.ones((3, 3, 3), int), {"organ": 1}, "all")
     for info in full.metrics:
         score = full["organ", info.key]
@@ -219,7 +223,7 @@ class TestIgnore:
         gt[4, 4, 4] = pred[4, 4, 4] = 1
         score = measure(pred, gt, {"organ": 1}, ["dice", "hd"], ignore=9)["organ", "hd"]
         assert (score.value, score.status) == (None, Status.PRESENT)
-        assert score.reason == "no surface outside the ignored voxels"
+        assert score.reason == "no hd: there is no surface outside the ignored voxels"
 
 
 def test_overlapping_structures_in_layers():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
-from segauge.scores import Score, ScoreTable, Status, case_failure, reason_of_lacking
+from segauge.scores import Missing, Score, ScoreTable, Status
 
 
 def table(case="a", dice=0.9):
@@ -92,17 +92,75 @@ def test_the_four_states_of_a_measured_pair(in_pred, in_gt, status, failure):
     assert status.is_failure is failure
 
 
+def failed_table(status, *missing):
+    places = {("a", name): found for name, found in zip(("liver", "tumor"), missing, strict=True) if found is not None}
+    return ScoreTable(("a",), ("liver", "tumor"), ("dice",), np.full((1, 2, 1), np.nan), [status], places)
+
+
 def test_a_failed_case_says_so_in_every_cell():
-    lacking = reason_of_lacking(Status.UNREADABLE, "torn: a.nii")
-    assert case_failure([(Status.ABSENT, lacking), (Status.UNREADABLE, "torn: a.nii")]) == ("unreadable", "torn: a.nii")
-    assert case_failure([(Status.ABSENT, lacking)]) == (Status.UNREADABLE, "torn: a.nii")
-    assert case_failure([(Status.ABSENT, ""), (Status.MISSED, ""), (Status.PRESENT, "")]) is None
-    assert case_failure([(Status.ABSENT, lacking.replace("unreadable", "odd"))]) is None
+    lacking = Missing.lacking(Status.UNREADABLE, "torn: a.nii")
+    assert failed_table([Status.ABSENT, Status.UNREADABLE], lacking, "torn: a.nii").case_failure("a") == (
+        Status.UNREADABLE,
+        "torn: a.nii",
+    )
+    assert failed_table([Status.ABSENT] * 2, lacking, lacking).case_failure("a") == (Status.UNREADABLE, "torn: a.nii")
+    assert failed_table([Status.ABSENT, Status.MISSED], None, None).case_failure("a") is None
+
+
+def test_no_state_is_read_from_a_sentence():
+    """A reason that merely reads like that of a failed case made it one."""
+    sentence = "unreadable: torn: a.nii; the ground truth lacks the structure, so it counts neither way"
+    given = failed_table([Status.ABSENT] * 2, sentence, sentence)
+    assert given.case_failure("a") is None
+    assert given["a", "liver", "dice"].missing.counts_as == "absent"
+    meant = failed_table([Status.ABSENT] * 2, *[Missing.lacking(Status.UNREADABLE, "torn: a.nii")] * 2)
+    assert meant.reasons == given.reasons  # the words stay what they were
+
+
+@pytest.mark.parametrize("status", list(Status))
+def test_what_a_status_counts_as(status):
+    expected = "absent" if status is Status.ABSENT else "failure" if status.is_failure else "nothing"
+    assert Missing.of(status, "why").counts_as == expected
+    assert Missing.from_dict(Missing.of(status, "why").to_dict()) == Missing.of(status, "why")
+
+
+def test_a_missing_value_belongs_to_a_metric_or_to_all():
+    cell = ("a", "liver")
+    values = [[[0.9, np.nan, np.nan]]]
+    made = ScoreTable(
+        ("a",), ("liver",), ("dice", "hd", "assd"), values, [["present"]],
+        {(*cell, "hd"): "too thin", (*cell, "assd"): "too thin"},
+    )  # fmt: skip
+    assert made["a", "liver", "dice"].missing is None
+    assert made["a", "liver", "hd"].missing == Missing(Status.PRESENT, "too thin", "nothing")
+    assert made["a", "liver", "hd"].reason == "no hd: too thin"
+    assert made.reasons == {cell: "no hd, assd: too thin"}
+    assert made.select(metrics=["dice", "assd"]).reasons == {cell: "no assd: too thin"}
+    assert set(made.details("a", "liver")) == {"hd", "assd"}
+    for place in (("b", "liver"), ("a", "lung"), (*cell, "dice2")):
+        with pytest.raises(InvalidInput, match="is not in the score table"):
+            replace(made, missing={place: "why"})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"status": "odd", "because": "", "counts_as": "nothing"},
+        {"status": "missed"},
+        "x",
+        {"status": "missed", "because": "", "counts_as": "odd"},
+        {"status": "missed", "because": 1, "counts_as": "nothing"},
+    ],
+)
+def test_a_missing_value_that_is_none_is_refused(given):
+    with pytest.raises(InvalidInput):
+        Missing.from_dict(given)
 
 
 def test_a_part_of_a_table_is_selected_by_names():
     both = ScoreTable.concatenate([table("a"), table("b", 0.5)])
-    both = replace(both, reasons={("b", "tumor"): "too small", ("a", "tumor"): "torn"})
+    both = replace(both, missing={("b", "tumor"): "too small", ("a", "tumor"): "torn"})
     part = both.select(cases=["b"], structures=["tumor", "liver"], metrics=["hd"])
     assert (part.cases, part.structures, part.metrics) == (("b",), ("tumor", "liver"), ("hd",))
     assert part["b", "liver", "hd"] == both["b", "liver", "hd"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from segauge.grid import Grid
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap, Mask
-from segauge.scores import MetricInfo, Score, ScoreTable, Status
+from segauge.scores import MetricInfo, Missing, Score, ScoreTable, Status
 
 if TYPE_CHECKING:
     from segauge.evaluation import Case, EvaluationResult, Verification, evaluate, read_result, verify
@@ -153,6 +153,7 @@ __all__ = [
     "Mask",
     "Measurement",
     "MetricInfo",
+    "Missing",
     "MissingPolicy",
     "NoiseFloor",
     "PairedComparison",

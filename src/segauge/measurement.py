@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from segauge import words
 from segauge.errors import InvalidInput, UnknownStructure
 from segauge.geometry.distances import voxel_steps
 from segauge.geometry.masks import Overlap, PairTable, tabulate
@@ -143,54 +144,47 @@ def measure_layers(
     linear = voxel_steps(layers.gt.grid.affine)
     tolerances = _tolerances(labeling.structures, nsd_tolerance)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
-    reasons: dict[str, str] = {}
+    causes: dict[str, dict[str, str]] = {}
     curves: dict[str, npt.NDArray[np.float64]] = {}
     for name, gt_labels in labeling.structures.items():
         chosen = replace(options, tolerance_mm=tolerances[name])
         parts = layers.parts_of(pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, chosen)
         scores[name] = (parts.status, {info.key: info.function(parts) for info in metrics})
         if parts.status is Status.PRESENT:
-            if words := _why_not(parts, metrics, scores[name][1]):
-                reasons[name] = words
+            causes[name] = _causes(parts, metrics, scores[name][1])
             if nsd_curve_mm and parts.distances is not None:
                 curves[name] = nsd_curve(parts.distances, nsd_curve_mm)
-    table = ScoreTable.of_case(case_id, [info.key for info in metrics], scores, reasons)
+    table = ScoreTable.of_case(case_id, [info.key for info in metrics], scores, causes)
     return Measurement(table, metrics, curves, nsd_curve_mm)
 
 
-def _why_not(parts: StructureParts, metrics: Iterable[MetricInfo], found: Mapping[str, float | None]) -> str:
-    """Return why some values of a structure that is in both masks are not there; "" where all are."""
-    lacking: dict[str, list[str]] = {}
-    for info in metrics:
-        value = found[info.key]
-        if value is None or not math.isfinite(value):
-            lacking.setdefault(_cause(parts, info, value), []).append(info.key)
-    return "; ".join(cause.format(", ".join(keys)) for cause, keys in lacking.items())
+def _causes(parts: StructureParts, metrics: Iterable[MetricInfo], found: Mapping[str, float | None]) -> dict[str, str]:
+    """Return by metric why a structure that is in both masks has no value."""
+    return {
+        info.key: _cause(parts, info, value)
+        for info in metrics
+        if (value := found[info.key]) is None or not math.isfinite(value)
+    }
 
 
 def _cause(parts: StructureParts, info: MetricInfo, value: float | None) -> str:
-    """Return why a metric has no number of a structure that is in both masks, with a place for the names of metrics."""
+    """Return why a metric has no value of a structure that is in both masks."""
     if info.needs == "surface":
         if value is not None:
-            return "no {}: on some grid an object falls between the voxels"
+            return words.BETWEEN_VOXELS
         tool = parts.options.convention
-        return _cause_of_surface(parts) if tool is None else f"{tool.tool} has no {{}}"
+        return _cause_of_surface(parts) if tool is None else words.not_in_tool(tool.tool)
     if info.needs == "lesions":
-        return "no {}: " + ("no lesion is large enough to count" if parts.gt.ndim == 3 else "a slice has no volume")
-    return {
-        "counts": "no {}: no voxel lies outside of the ground truth",
-        "band": "no {}: no voxel centre of either mask is that near to its surface",
-        "centerline": "no {}: there is no centerline",
-    }[info.needs]
+        return words.NO_LARGE_LESION if parts.gt.ndim == 3 else words.NO_VOLUME
+    causes = {"counts": words.NO_REST, "band": words.NO_BAND, "centerline": words.NO_CENTERLINE}
+    return causes.get(info.needs, words.UNDEFINED)
 
 
 def _cause_of_surface(parts: StructureParts) -> str:
     if parts.distances is None:
-        return "no surface outside the ignored voxels"
+        return words.NO_SURFACE
     # A floor alone is missing where distances are there.
-    return "no {}: " + (
-        "the axes of the grid are not at right angles" if parts.ignored is None else "ignored voxels cut the objects"
-    )
+    return words.OBLIQUE_AXES if parts.ignored is None else words.IGNORED_CUT
 
 
 class LayerPairs:

@@ -9,11 +9,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Literal
+from functools import cached_property
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from segauge import words
 from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
 from segauge.notebook import NotebookTable, Shown
 
@@ -56,34 +58,69 @@ CASE_FAILURES = (
 #: Statuses that say that the ground truth does not have the structure.
 NOT_IN_GROUND_TRUTH = (Status.ABSENT, Status.SPURIOUS)
 
-#: Ends the reason of a structure that the ground truth of a failed case lacks.
-_LACKING = "; the ground truth lacks the structure, so it counts neither way"
+#: How a cell without a value enters a summary. "failure": it counts against the model, as the policy for failed cases
+#: says. "absent": there was nothing to find and nothing was found; the policy for absent structures decides. "unknown":
+#: as "absent", but no one knows what was found. "nothing": it counts neither for nor against the model.
+CountsAs = Literal["failure", "absent", "unknown", "nothing"]
 
 
-def reason_of_lacking(status: Status, reason: str) -> str:
-    """Return why a structure is absent in a case that could not be measured: its ground truth does not have it.
+@dataclass(frozen=True)
+class Missing:
+    """Why a cell has no value.
 
-    Nobody knows whether it would have been predicted. The cases whose ground truth has a structure are the denominator,
-    so this one neither counts against the model nor for it; what went wrong stays in the words.
+    Attributes:
+        status: what there was to measure; of a case that could not be measured, what went wrong with the case, also
+            where its ground truth lacks the structure.
+        because: the cause in words, "" where the status says all.
+        counts_as: how the cell enters a summary.
+
+    >>> Missing.of(Status.MISSED)
+    Missing(status=<Status.MISSED: 'missed'>, because='', counts_as='failure')
+
     """
-    return f"{status.value}: {reason}{_LACKING}"
+
+    status: Status
+    because: str
+    counts_as: CountsAs
+
+    @classmethod
+    def of(cls, status: Status, because: str = "") -> Missing:
+        """Return what a status means by itself."""
+        usual: CountsAs = "failure" if status.is_failure else "absent" if status is Status.ABSENT else "nothing"
+        return cls(status, because, usual)
+
+    @classmethod
+    def lacking(cls, status: Status, because: str) -> Missing:
+        """Return what a structure is in a case that could not be measured and whose ground truth lacks it.
+
+        No one knows whether it would have been predicted. The cases whose ground truth has a structure are the
+        denominator, so this one counts neither for nor against the model.
+        """
+        return cls(status, because, "nothing")
+
+    @classmethod
+    def from_dict(cls, given: Mapping[str, str]) -> Missing:
+        """Return what `to_dict` wrote.
+
+        Raises:
+            InvalidInput: if it is something else.
+
+        """
+        try:
+            found = cls(Status(given["status"]), given["because"], given["counts_as"])  # type: ignore[arg-type]
+        except (KeyError, TypeError, ValueError) as error:
+            raise InvalidInput(f"Expected status, because and counts_as of a missing value, got {given!r}.") from error
+        if found.counts_as not in get_args(CountsAs) or not isinstance(found.because, str):
+            raise InvalidInput(f"counts_as: expected one of {', '.join(get_args(CountsAs))}, got {found.counts_as!r}.")
+        return found
+
+    def to_dict(self) -> dict[str, str]:
+        """Return plain values for JSON."""
+        return {"status": self.status.value, "because": self.because, "counts_as": self.counts_as}
 
 
-def case_failure(cells: Iterable[tuple[Status, str]]) -> tuple[Status, str] | None:
-    """Return status and reason of a case that could not be measured, None for one that was.
-
-    `cells` are status and reason of its structures; a case whose ground truth lacks all of them has failed as well.
-    """
-    found = None
-    for status, reason in cells:
-        if status in CASE_FAILURES:
-            return status, reason
-        if status is Status.ABSENT and reason.endswith(_LACKING):
-            word, _, words = reason.removesuffix(_LACKING).partition(": ")
-            if word in CASE_FAILURES:
-                found = Status(word), words
-    return found
-
+#: (case, structure) for all metrics of a structure, or (case, structure, metric) for one.
+Place = tuple[str, str] | tuple[str, str, str]
 
 Direction = Literal["higher", "lower", "none"]
 
@@ -127,6 +164,7 @@ class Score:
     value: float | None
     status: Status
     reason: str = ""
+    missing: Missing | None = field(default=None, compare=False, repr=False)
 
     def __str__(self) -> str:
         if self.value is not None:
@@ -138,8 +176,10 @@ class Score:
 class ScoreTable(NotebookTable):
     """Scores of several cases, structures and metrics; every cell has a value or a reason.
 
-    `values[case, structure, metric]` is NaN where there is no number; `status[case, structure]` then says why, and
-    `reasons[case, structure]` adds words where there are any. Frozen; the arrays are read-only.
+    `values[case, structure, metric]` is NaN where there is no number; `status[case, structure]` says what there was to
+    measure. `missing` has what the status alone does not tell, by (case, structure) for all metrics or by (case,
+    structure, metric) for one; a plain text there is the cause of the cell's own status. Frozen; the arrays are
+    read-only.
     """
 
     cases: tuple[str, ...]
@@ -147,7 +187,7 @@ class ScoreTable(NotebookTable):
     metrics: tuple[str, ...]
     values: npt.NDArray[np.float64]
     status: npt.NDArray[np.object_]
-    reasons: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    missing: Mapping[Place, Missing] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for axis in ("cases", "structures", "metrics"):
@@ -169,7 +209,7 @@ class ScoreTable(NotebookTable):
         status.setflags(write=False)
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "status", status)
-        object.__setattr__(self, "reasons", dict(self.reasons))
+        object.__setattr__(self, "missing", self._causes(self.missing))
 
     @classmethod
     def of_case(
@@ -177,9 +217,12 @@ class ScoreTable(NotebookTable):
         case_id: str,
         metrics: Sequence[str],
         scores: Mapping[str, tuple[Status, Mapping[str, float | None]]],
-        reasons: Mapping[str, str] | None = None,
+        causes: Mapping[str, Mapping[str, str]] | None = None,
     ) -> ScoreTable:
-        """Return the table of one case from its structures' status and values."""
+        """Return the table of one case from its structures' status and values.
+
+        `causes` has per structure and metric why there is no value.
+        """
         cells = [[_finite(values.get(metric)) for metric in metrics] for _, values in scores.values()]
         status = np.empty((1, len(scores)), dtype=object)
         status[0, :] = [state for state, _ in scores.values()]
@@ -189,7 +232,11 @@ class ScoreTable(NotebookTable):
             tuple(metrics),
             np.array(cells, dtype=np.float64).reshape(1, len(scores), len(metrics)),
             status,
-            {(case_id, structure): words for structure, words in (reasons or {}).items()},
+            {
+                (case_id, structure, metric): Missing.of(scores[structure][0], because)
+                for structure, found in (causes or {}).items()
+                for metric, because in found.items()
+            },
         )
 
     @classmethod
@@ -207,7 +254,7 @@ class ScoreTable(NotebookTable):
             first.metrics,
             np.concatenate([table.values for table in tables]),
             np.concatenate([table.status for table in tables]),
-            {cell: words for table in tables for cell, words in table.reasons.items()},
+            {place: missing for table in tables for place, missing in table.missing.items()},
         )
 
     def select(
@@ -232,14 +279,19 @@ class ScoreTable(NotebookTable):
         )
         kept = tuple(self.cases[i] for i in rows)
         names = tuple(self.structures[j] for j in columns)
-        has_case, has_structure = set(kept), set(names)
+        keys = tuple(self.metrics[k] for k in depth)
+        has_case, has_structure, has_metric = set(kept), set(names), set(keys)
         return ScoreTable(
             kept,
             names,
-            tuple(self.metrics[k] for k in depth),
+            keys,
             self.values[np.ix_(rows, columns, depth)],
             self.status[np.ix_(rows, columns)],
-            {key: words for key, words in self.reasons.items() if key[0] in has_case and key[1] in has_structure},
+            {
+                place: missing
+                for place, missing in self.missing.items()
+                if place[0] in has_case and place[1] in has_structure and (len(place) == 2 or place[2] in has_metric)
+            },
         )
 
     def __getitem__(self, key: tuple[str, str, str]) -> Score:
@@ -248,8 +300,67 @@ class ScoreTable(NotebookTable):
         row = _position(self.cases, case, "case", InvalidInput)
         column = _position(self.structures, structure, "structure", UnknownStructure)
         value = float(self.values[row, column, _position(self.metrics, metric, "metric", UnknownMetric)])
-        status = self.status[row, column]
-        return Score(None if math.isnan(value) else value, status, self.reasons.get((case, structure), ""))
+        status: Status = self.status[row, column]
+        whole, single = self.missing.get((case, structure)), self.missing.get((case, structure, metric))
+        sentence = _sentence(status, whole)
+        if not math.isnan(value):
+            return Score(value, status, sentence)
+        if single is not None:
+            sentence = words.without_value([metric], single.because)
+        return Score(None, status, sentence, single or whole or Missing.of(status))
+
+    @property
+    def reasons(self) -> dict[tuple[str, str], str]:
+        """Why values are missing, one sentence per case and structure; without cells whose status tells everything."""
+        by_metric: dict[tuple[str, str], dict[str, str]] = {}
+        for place, missing in self.missing.items():
+            of_cell = by_metric.setdefault((place[0], place[1]), {})
+            if len(place) == 3:
+                of_cell[place[2]] = missing.because
+        found = {
+            cell: words.of_structure(_sentence(self._status(*cell), self.missing.get(cell)), causes)
+            for cell, causes in by_metric.items()
+        }
+        return {cell: sentence for cell, sentence in found.items() if sentence}
+
+    def details(self, case: str, structure: str) -> dict[str, dict[str, str]]:
+        """Return what files have to keep of a cell's missing values, by metric and "" for all metrics.
+
+        {} where the status and the reason tell everything.
+        """
+        whole = self.missing.get((case, structure))
+        single = {metric: self.missing.get((case, structure, metric)) for metric in self.metrics}
+        found = {metric: cause.to_dict() for metric, cause in {"": whole, **single}.items() if cause is not None}
+        if list(found) == [""] and whole == Missing.of(self._status(case, structure), found[""]["because"]):
+            return {}
+        return found
+
+    @cached_property
+    def _positions(self) -> tuple[dict[str, int], dict[str, int]]:
+        rows, columns = ({name: i for i, name in enumerate(names)} for names in (self.cases, self.structures))
+        return rows, columns
+
+    def _status(self, case: str, structure: str) -> Status:
+        rows, columns = self._positions
+        found: Status = self.status[rows[case], columns[structure]]
+        return found
+
+    def _causes(self, given: Mapping[Place, Missing | str]) -> dict[Place, Missing]:
+        """Return what is known of missing values; a text is the cause of the status that its cell has."""
+        if not given:
+            return {}
+        found = {}
+        for place, missing in given.items():
+            try:
+                of_cell = self._status(place[0], place[1])
+            except KeyError as error:
+                raise InvalidInput(
+                    f"missing: {place!r} is not in the score table; it has no {error.args[0]!r}."
+                ) from None
+            if len(place) == 3 and place[2] not in self.metrics:
+                raise InvalidInput(f"missing: {place!r} is not in the score table; it has no {place[2]!r}.")
+            found[place] = Missing.of(of_cell, missing) if isinstance(missing, str) else missing
+        return found
 
     def column(self, structure: str, metric: str) -> npt.NDArray[np.float64]:
         """Return one value per case, NaN where there is none."""
@@ -268,11 +379,18 @@ class ScoreTable(NotebookTable):
     def case_failure(self, case: str) -> tuple[Status, str] | None:
         """Return status and reason of a case that could not be measured, None for one that was."""
         row = _position(self.cases, case, "case", InvalidInput)
-        reasons = (self.reasons.get((case, name), "") for name in self.structures)
-        return case_failure(zip(self.status[row], reasons, strict=True))
+        found = None
+        for status, structure in zip(self.status[row].tolist(), self.structures, strict=True):
+            missing = self.missing.get((case, structure))
+            if status in CASE_FAILURES:
+                return status, "" if missing is None else missing.because
+            if missing is not None and missing.status in CASE_FAILURES:
+                found = missing.status, missing.because
+        return found
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield one plain dictionary per case and structure: ids, status, reason, and each metric's value or None."""
+        reasons = self.reasons
         for i, case in enumerate(self.cases):
             for j, structure in enumerate(self.structures):
                 cells = [None if math.isnan(value) else float(value) for value in self.values[i, j]]
@@ -280,7 +398,7 @@ class ScoreTable(NotebookTable):
                     "case": case,
                     "structure": structure,
                     "status": self.status[i, j].value,
-                    "reason": self.reasons.get((case, structure), ""),
+                    "reason": reasons.get((case, structure), ""),
                     **dict(zip(self.metrics, cells, strict=True)),
                 }
 
@@ -301,6 +419,14 @@ class ScoreTable(NotebookTable):
         ]
         widths = [max(len(line[i]) for line in (header, *lines)) for i in range(len(header))]
         return "\n".join(_aligned(line, widths) for line in (header, *lines))
+
+
+def _sentence(status: Status, missing: Missing | None) -> str:
+    if missing is None:
+        return ""
+    if status is Status.ABSENT and missing.status in CASE_FAILURES:
+        return words.lacking(missing.status.value, missing.because)
+    return missing.because
 
 
 def _statuses(given: npt.ArrayLike) -> npt.NDArray[np.object_]:

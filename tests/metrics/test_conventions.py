@@ -41,7 +41,7 @@ def test_edge_voxels_by_hand():
 def test_a_number_that_the_tool_does_not_have_is_missing_with_the_reason():
     scores = segauge.measure(*two_boxes(), {"box": 1}, SURFACE_METRICS, convention="medpy")
     assert scores["box", "masd"].value is None
-    assert "MedPy 0.5.2 has no masd, nsd@1.1" in scores.table.reasons["case", "box"]
+    assert "no masd, nsd@1.1: MedPy 0.5.2 does not define it" in scores.table.reasons["case", "box"]
 
 
 def test_an_empty_mask_gives_what_it_gives_without_a_convention():

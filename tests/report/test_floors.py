@@ -98,7 +98,7 @@ def test_a_floor_that_is_not_known_has_its_reason():
     values = found.table.values.copy()
     values[0, 0, found.table.metrics.index("hd95_noise")] = np.nan
     reason = "no hd95_noise: on some grid an object falls between the voxels"
-    table = replace(found.table, values=values, reasons={(found.table.cases[0], "cyst"): reason})
+    table = replace(found.table, values=values, missing={(found.table.cases[0], "cyst"): reason})
     assert table.status[0, 0] is Status.PRESENT
     page = report_text(replace(found, table=table))
     assert f"Without a noise floor of 95 % Hausdorff distance: 1 case of cyst: {reason}." in page
@@ -186,7 +186,7 @@ def test_a_comparison_says_why_a_floor_is_not_known():
     values = second.table.values.copy()
     values[:, 0, second.table.metrics.index("dice_noise")] = np.nan
     reasons = {(case, "liver"): "a reason" for case in second.table.cases}
-    second = replace(second, table=replace(second.table, values=values, reasons=reasons))
+    second = replace(second, table=replace(second.table, values=values, missing=reasons))
     comparison = ModelComparison({"a": first, "b": second}, "dice", n_resamples=1000)
     assert comparison.floor(comparison.deciding, "a", "b") is None
     assert "b: Without a noise floor of Dice coefficient: 30 cases of liver: a reason." in comparison.sentences()

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from segauge import ScoreTable, Status
+from segauge import Missing, ScoreTable, Status
 from segauge.errors import InvalidInput
 from segauge.stats import PairPlan, rank
 from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard, sentence_of
@@ -286,8 +286,8 @@ def test_a_prediction_that_could_not_be_read_did_not_rightly_find_nothing(jobs):
     """Where there is nothing to find it counts as absent, but the reason stays."""
     made = with_false_findings()
     quiet = made.tables["quiet"]
-    reasons = {(case, "organ"): "not a NIfTI file" for case in quiet.cases[20:]}
-    tables = {**made.tables, "quiet": replace(quiet, reasons=reasons)}
+    unread = Missing(Status.ABSENT, "not a NIfTI file", "unknown")
+    tables = {**made.tables, "quiet": replace(quiet, missing={(case, "organ"): unread for case in quiet.cases[20:]})}
     board = make_leaderboard(replace(made, tables=tables), jobs=jobs).board("organ", "dice")
     assert board.pairs[0].n == 20
     assert not [note for note in board.notes if "nothing to find" in note]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
-from segauge.scores import ScoreTable, Status, reason_of_lacking
+from segauge.scores import Missing, ScoreTable, Status
 from segauge.stats import (
     MissingPolicy,
     average_matrix,
@@ -63,9 +63,9 @@ def test_the_model_that_finds_nothing_is_ahead_by_the_whole_scale():
 def test_a_prediction_that_was_never_made_did_not_rightly_find_nothing():
     given = tables()
     failed = {
-        (case, "liver"): reason_of_lacking(Status.PREDICTION_MISSING, "no file") for case in given["A"].cases[FOUND:]
+        (case, "liver"): Missing.lacking(Status.PREDICTION_MISSING, "no file") for case in given["A"].cases[FOUND:]
     }
-    given["A"] = replace(given["A"], reasons=failed)
+    given["A"] = replace(given["A"], missing=failed)
     pair = compare(given, metric="dice").pairs[0]
     assert (pair.n, pair.favored) == (FOUND, "B")
 

@@ -1,12 +1,13 @@
 """Cases without a number: every status under every policy, by hand."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput, UnknownMetric
-from segauge.scores import ScoreTable, Status
+from segauge.scores import Missing, ScoreTable, Status
 from segauge.stats import MissingPolicy, Scale, scale_of, score_matrix, summarise
 from segauge.stats.missing import resolve
 
@@ -166,3 +167,16 @@ def test_a_penalty_is_finite(penalty):
     """NaN left the case out, which nobody had asked for."""
     with pytest.raises(InvalidInput, match="penalty: expected finite numbers"):
         MissingPolicy(penalty=penalty)
+
+
+def test_a_failed_case_whose_ground_truth_lacks_the_structure_is_never_perfect():
+    """It counted as perfect: a model that crashed there had a mean of (0.8 + 0.6 + 1.0) / 6."""
+    given = table()
+    lacking = replace(given, missing={("d", "liver"): Missing.lacking(Status.PREDICTION_MISSING, "no file")})
+    policy = MissingPolicy(absent="perfect")
+    found = summarise(lacking, policy=policy)["liver"]["dice"]
+    assert (found.value, found.n) == (pytest.approx((0.8 + 0.6) / 5), 5)
+    assert dict(found.excluded) == {"absent": 1}
+    matrix = score_matrix({"A": given, "B": lacking}, metric="dice", policy=policy)
+    assert matrix.values[3, 0] == 1.0
+    assert math.isnan(matrix.values[3, 1])

@@ -10,10 +10,11 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.evaluation.scoring import Record, ScoringOptions
+from segauge.io.compat import causes_of
 from segauge.measurement import measure
 from segauge.metrics.catalog import resolve_metrics
 from segauge.nouns import agreeing, counted
-from segauge.scores import ScoreTable, Status, reason_of_lacking
+from segauge.scores import Missing, Place, ScoreTable, Status
 
 #: Cases that a warning names one by one.
 _NAMED = 10
@@ -33,31 +34,33 @@ def score_table(records: Mapping[str, Record], options: ScoringOptions) -> tuple
     shape = (len(records), len(structures), len(options.metrics))
     values = np.full(shape, np.nan)
     status = np.empty(shape[:2], dtype=object)
-    reasons: dict[tuple[str, str], str] = {}
+    missing: dict[Place, Missing] = {}
     for i, (case, record) in enumerate(records.items()):
         for j, name in enumerate(structures):
-            state, reason, row = _cell(record, name, options.metrics)
-            status[i, j] = Status(state)
+            status[i, j], causes, row = _cell(record, name, options.metrics)
             values[i, j] = [np.nan if value is None else value for value in row]
-            if reason:
-                reasons[case, name] = reason
-    return ScoreTable(tuple(records), structures, options.metrics, values, status, reasons), warnings
+            for metric, cause in causes.items():
+                missing[(case, name, metric) if metric else (case, name)] = cause
+    return ScoreTable(tuple(records), structures, options.metrics, values, status, missing), warnings
 
 
-def _cell(record: Record, name: str, metrics: tuple[str, ...]) -> tuple[str, str, Sequence[float | None]]:
-    """Return status, reason and values of a structure; one that no file of the case holds is absent.
+def _cell(
+    record: Record, name: str, metrics: tuple[str, ...]
+) -> tuple[Status, dict[str, Missing], Sequence[float | None]]:
+    """Return status, causes by metric ("" for all) and values; a structure that no file of the case has is absent.
 
     So is one that the ground truth lacks where there is no prediction that could be compared with it.
     """
     if record["status"]:
         nothing: list[float | None] = [None] * len(metrics)
+        status, reason = Status(record["status"]), record["reason"]
         if name in record.get("in_gt", (name,)):
-            return record["status"], record["reason"], nothing
-        return Status.ABSENT.value, reason_of_lacking(Status(record["status"]), record["reason"]), nothing
+            return status, {"": Missing.of(status, reason)}, nothing
+        return Status.ABSENT, {"": Missing.lacking(status, reason)}, nothing
     if name in record["structures"]:
-        state, reason, row = record["structures"][name]
-        return state, reason, row
-    return Status.ABSENT.value, "", _absent(record["ndim"], metrics)
+        state, causes, row = record["structures"][name]
+        return Status(state), causes_of(Status(state), causes), row
+    return Status.ABSENT, {}, _absent(record["ndim"], metrics)
 
 
 @cache

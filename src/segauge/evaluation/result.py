@@ -159,11 +159,16 @@ class EvaluationResult(Outlook):
                 key: {text: _plain(found) for text, found in self._grouped(self._texts(key)).items()}
                 for key in self._grouping_keys()
             },
-            "per_case": [{key: _json_value(value) for key, value in row.items()} for row in self.rows],
+            "per_case": [self._plain_row(row) for row in self.rows],
             "notes": self.notes,
             "warnings": self.warnings,
             "protocol": self.protocol,
         }
+
+    def _plain_row(self, row: Mapping[str, Any]) -> dict[str, Any]:
+        plain = {key: _json_value(value) for key, value in row.items()}
+        details = self.table.details(row["case_id"], row["structure"])
+        return {**plain, "missing": details} if details else plain
 
     def _texts(self, key: str) -> list[str]:
         """Return a metadata field of every case as text: in a file, 1 and "1" are one group, and not one of the two."""

@@ -348,7 +348,7 @@ def _scores(measured: Measurement) -> Record:
     for j, name in enumerate(table.structures):
         status = measured.status(name)
         values = [None if np.isnan(value) else float(value) for value in table.values[0, j]]
-        structures[name] = [status.value, table.reasons.get((table.cases[0], name), ""), values]
+        structures[name] = [status.value, table.details(table.cases[0], name), values]
         if status in (Status.PRESENT, Status.MISSED):
             in_gt.append(name)
     return {"structures": structures, "in_gt": in_gt}

@@ -19,11 +19,12 @@ from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import META_PREFIX, SCHEMA, EvaluationResult
 from segauge.evaluation.scoring import ScoringOptions
 from segauge.evaluation.structure_spec import StructureSpec
+from segauge.io.compat import missing_of
 from segauge.io.tables.json_files import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.notebook import NotebookTable, Shown
 from segauge.nouns import agreeing, counted
-from segauge.scores import MetricInfo, ScoreTable, Status
+from segauge.scores import MetricInfo, Missing, Place, ScoreTable, Status
 from segauge.stats.missing import MissingPolicy
 
 #: Numbers this close are the same: another processor or NumPy may round the last digits of a sum differently.
@@ -135,10 +136,8 @@ def read_result(path: str | os.PathLike[str]) -> EvaluationResult:
     data = _loaded(path)
     try:
         found = _rebuilt(data, name)
-        reasons = {(str(row["case_id"]), str(row["structure"])): str(row["reason"]) for row in data["per_case"]}
         return replace(
             found,
-            table=replace(found.table, reasons={place: words for place, words in reasons.items() if words}),
             notes={case: tuple(map(str, lines)) for case, lines in data.get("notes", {}).items()},
             warnings=tuple(map(str, data.get("warnings", ()))),
             protocol=data["protocol"],
@@ -165,10 +164,11 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     values = np.full((len(cases), len(structures), len(metrics)), np.nan)
     status = np.empty(values.shape[:2], dtype=object)
     metadata: dict[str, Row] = {}
-    reasons = {place: str(row["reason"]) for place, row in rows.items() if row.get("reason")}
+    missing: dict[Place, Missing] = {}
     for (case, structure), row in rows.items():
         i, j = cases.index(case), structures.index(structure)
         status[i, j] = Status(row["status"])
+        missing |= missing_of(case, structure, status[i, j], row.get("missing"), str(row.get("reason") or ""))
         values[i, j] = [np.nan if row[info.key] is None else float(row[info.key]) for info in metrics]
         metadata[case] = {key.removeprefix(META_PREFIX): row[key] for key in row if key.startswith(META_PREFIX)}
     if len(rows) != status.size:
@@ -177,7 +177,7 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     n_resamples = int(statistics["n_resamples"])
     if not 1 <= n_resamples <= _MOST_RESAMPLES:
         raise InvalidInput(f"{name}: says n_resamples {n_resamples}, expected 1 to {_MOST_RESAMPLES}.")
-    table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, reasons)
+    table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, missing)
     return EvaluationResult(
         table,
         metrics,

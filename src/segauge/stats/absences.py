@@ -24,9 +24,9 @@ def found_nothing(
     """Return (cases, models) where models rightly found nothing, and so have no score; None if nowhere.
 
     Asked of the tables that were told as such: a plain value that is not there may have any reason, and a case that a
-    table lacks was not predicted at all. Nor where a reason says why there is no score (a file without the case, a
-    prediction that could not be read), nor where another table has the structure in its ground truth: which of the two
-    is right nobody knows here.
+    table lacks was not predicted at all. Nor where no one knows what was found (a file without the case, a prediction
+    that could not be read), nor where another table has the structure in its ground truth: which of the two is right
+    is not known here.
     """
     absent = {name: _absent(tables[name], structure) for name in told}
     if not any(absent.values()):
@@ -38,7 +38,12 @@ def found_nothing(
 
 def _absent(table: ScoreTable, structure: str) -> set[str]:
     found = _with(table, _states(table, structure) == Status.ABSENT)
-    return {case for case in found if not table.reasons.get((case, structure))} if table.reasons else found
+    unsure = {
+        place[0]
+        for place, missing in table.missing.items()
+        if place[1] == structure and missing.counts_as in ("nothing", "unknown")
+    }
+    return found - unsure
 
 
 def _having(tables: Iterable[ScoreTable], structure: str, metric: str, scale: Scale) -> set[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -115,8 +115,17 @@ def resolve(
         policy = replace(policy, absent="exclude")
     return resolve_column(
         table.column(structure, metric), states, table.cases, scale or scale_of(metric), policy,
-        counts=counts_where_absent(metric),
+        counts=counts_where_absent(metric), neither=counting_neither_way(table, structure),
     )  # fmt: skip
+
+
+def counting_neither_way(table: ScoreTable, structure: str) -> frozenset[str]:
+    """Return the cases in which a structure counts neither for nor against the model, whatever the policy."""
+    return frozenset(
+        place[0]
+        for place, found in table.missing.items()
+        if len(place) == 2 and place[1] == structure and found.counts_as == "nothing"
+    )
 
 
 def resolve_column(
@@ -127,10 +136,12 @@ def resolve_column(
     policy: MissingPolicy,
     *,
     counts: bool = False,
+    neither: Collection[str] = (),
 ) -> Resolved:
     """Return one column of values and statuses with the policy applied to every case without a number.
 
     `counts`: the metric has a number where nothing is to be found and nothing was, such as 0 ml invented; it stays.
+    `neither`: cases where no policy takes an absent structure for perfect, because no one looked for it.
     """
     decided = policy.for_scale(scale)
     absent = np.asarray(states == Status.ABSENT, dtype=bool)
@@ -140,6 +151,8 @@ def resolve_column(
         failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
     silent = absent & np.isnan(column) if counts else absent
     values = np.where(silent, scale.best if decided.absent == "perfect" else np.nan, column)
+    if neither:
+        values[silent & np.array([case in neither for case in cases])] = np.nan
     if decided.failed == "exclude":
         values[failures] = np.nan
     for i in np.flatnonzero(failures & np.isnan(values)):

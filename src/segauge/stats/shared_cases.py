@@ -14,7 +14,7 @@ from segauge.scores import ScoreTable, Status
 from segauge.stats.absences import cases_without, found_nothing
 from segauge.stats.estimation import one_column
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.missing import AUTO, MissingPolicy, Resolved, resolve_column
+from segauge.stats.missing import AUTO, MissingPolicy, Resolved, counting_neither_way, resolve_column
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, counts_where_absent, scale_of
 
@@ -59,7 +59,14 @@ def score_matrix(
     lacking = frozenset() if is_complete else cases_without(tables.values(), structure)
     counts = counts_where_absent(metric)
     columns = {
-        name: resolve_column(*_on(table, ids, structure, metric, lacking), ids, scale, policy, counts=counts)
+        name: resolve_column(
+            *_on(table, ids, structure, metric, lacking),
+            ids,
+            scale,
+            policy,
+            counts=counts,
+            neither=counting_neither_way(table, structure) | lacking.difference(table.cases),
+        )
         for name, table in tables.items()
     }
     values = np.column_stack([column.values for column in columns.values()])

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from segauge import ScoreTable, Status
+from segauge.io.compat import missing_of
+from segauge.scores import Missing, Place
 
 
 def columns_of(table: ScoreTable) -> dict[str, Any]:
@@ -19,9 +21,15 @@ def columns_of(table: ScoreTable) -> dict[str, Any]:
             columns[metric] = [None if value != value else value for value in table.values[:, j, k].tolist()]
         structures[structure] = columns
     reasons: dict[str, dict[str, str]] = {}
-    for (case, structure), words in sorted(table.reasons.items()):
+    reasons_of = dict(sorted(table.reasons.items()))
+    for (case, structure), words in reasons_of.items():
         reasons.setdefault(structure, {})[case] = words
-    return {"cases": list(table.cases), "structures": structures, "reasons": reasons}
+    missing: dict[str, dict[str, Any]] = {}
+    for case, structure in reasons_of:
+        if details := table.details(case, structure):
+            missing.setdefault(structure, {})[case] = details
+    found = {"cases": list(table.cases), "structures": structures, "reasons": reasons}
+    return {**found, "missing": missing} if missing else found
 
 
 def table_of(given: Mapping[str, Any], order: Iterable[str], metrics: Sequence[str]) -> ScoreTable:
@@ -37,5 +45,10 @@ def table_of(given: Mapping[str, Any], order: Iterable[str], metrics: Sequence[s
         for k, metric in enumerate(metrics):
             # None becomes NaN.
             values[:, j, k] = np.array(columns[metric], dtype=np.float64)
-    reasons = {(case, structure): words for structure, cell in given["reasons"].items() for case, words in cell.items()}
-    return ScoreTable(cases, structures, tuple(metrics), values, status, reasons)
+    missing: dict[Place, Missing] = {}
+    rows, details = {case: i for i, case in enumerate(cases)}, given.get("missing", {})
+    for structure, told in given["reasons"].items():
+        for case, words in told.items():
+            state = status[rows[case], structures.index(structure)]
+            missing |= missing_of(case, structure, state, details.get(structure, {}).get(case), words)
+    return ScoreTable(cases, structures, tuple(metrics), values, status, missing)

@@ -14,11 +14,15 @@ import numpy.typing as npt
 
 from segauge import ScoreTable, Status
 from segauge.errors import InvalidInput, MissingExtra
+from segauge.io.compat import missing_of
+from segauge.scores import Missing, Place
 
 _STATUSES = tuple(Status)
 #: Rows that are read at once; of a longer file the rows of one model at a time.
 MOST_ROWS_AT_ONCE = 4_000_000
 _KEYS = ("model", "case", "structure", "status", "reason")
+#: Why values are missing as JSON (`ScoreTable.details`), where status and reason do not tell all.
+_DETAILS = "missing"
 
 
 def write_scores(tables: Mapping[str, ScoreTable], path: Path) -> None:
@@ -40,9 +44,11 @@ def read_scores(
 ) -> dict[str, ScoreTable]:
     """Read the scores of these models."""
     pa, pq = _pyarrow()
-    names = [*_KEYS, *metrics]
     try:
         with pq.ParquetFile(path) as file:
+            # Files of earlier versions have the reasons alone.
+            details = [_DETAILS] if _DETAILS in file.schema_arrow.names else []
+            names = [*_KEYS, *details, *metrics]
             groups = _groups_of(file.metadata, models)
             read = sum(file.metadata.row_group(i).num_rows for found in groups.values() for i in found)
             if not MOST_ROWS_AT_ONCE < read <= 2 * file.metadata.num_rows:
@@ -71,7 +77,8 @@ def _tables(
     found: Any, path: Path, models: Sequence[str], structures: Sequence[str], metrics: Sequence[str]
 ) -> dict[str, ScoreTable]:
     """Return the tables of these models from rows."""
-    columns = {name: _coded(found.column(name)) for name in _KEYS}
+    keys = [name for name in (*_KEYS, _DETAILS) if name in found.column_names]
+    columns = {name: _coded(found.column(name)) for name in keys}
     values = np.column_stack([found.column(metric).to_numpy() for metric in metrics])
     position = {name: i for i, name in enumerate(columns["model"][0])}
     tables = {}
@@ -89,6 +96,8 @@ def content_hash(tables: Mapping[str, ScoreTable]) -> str:
     for model, table in tables.items():
         reasons = sorted([*key, words] for key, words in table.reasons.items())
         names = [model, list(table.cases), list(table.structures), list(table.metrics), reasons]
+        if details := [[*cell, text] for cell, text in sorted(_details(table).items())]:
+            names.append(details)
         digest.update(json.dumps(names).encode())
         # One bit pattern for every NaN.
         digest.update(np.where(np.isnan(table.values), np.nan, table.values).astype("<f8").tobytes())
@@ -108,25 +117,32 @@ def _columns(pa: Any, model: str, table: ScoreTable) -> dict[str, Any]:
     codes = np.frombuffer(_status_codes(table), dtype=np.int8)
     cases = np.repeat(np.arange(shape[0], dtype=np.int32), shape[1])
     structures = np.tile(np.arange(shape[1], dtype=np.int32), shape[0])
-    words, said = _reasons(table)
+    words, said = _different(table, table.reasons)
+    details, detailed = _different(table, _details(table))
     return {
         "model": pa.DictionaryArray.from_arrays(np.zeros(codes.size, dtype=np.int32), pa.array([model])),
         "case": pa.DictionaryArray.from_arrays(cases, pa.array(table.cases)),
         "structure": pa.DictionaryArray.from_arrays(structures, pa.array(table.structures)),
         "status": pa.DictionaryArray.from_arrays(codes, pa.array([status.value for status in _STATUSES])),
         "reason": pa.DictionaryArray.from_arrays(said, pa.array(words)),
+        _DETAILS: pa.DictionaryArray.from_arrays(detailed, pa.array(details)),
         **{metric: pa.array(table.values[:, :, k].ravel(), from_pandas=True) for k, metric in enumerate(table.metrics)},
     }
 
 
-def _reasons(table: ScoreTable) -> tuple[list[str], npt.NDArray[np.int32]]:
-    """Return the different reasons, none ("") first, and per case and structure which of them it has."""
+def _details(table: ScoreTable) -> dict[tuple[str, str], str]:
+    """Return as JSON what status and reason do not tell of a cell's missing values."""
+    found = {cell: table.details(*cell) for cell in table.reasons}
+    return {cell: json.dumps(details, sort_keys=True) for cell, details in found.items() if details}
+
+
+def _different(table: ScoreTable, texts: Mapping[tuple[str, str], str]) -> tuple[list[str], npt.NDArray[np.int32]]:
+    """Return the different texts of cells, none ("") first, and per case and structure which of them it has."""
     words = {"": 0}
     said = np.zeros(table.status.shape, dtype=np.int32)
     rows, columns = ({name: i for i, name in enumerate(names)} for names in (table.cases, table.structures))
-    for (case, structure), reason in table.reasons.items():
-        if case in rows and structure in columns:
-            said[rows[case], columns[structure]] = words.setdefault(reason, len(words))
+    for (case, structure), text in texts.items():
+        said[rows[case], columns[structure]] = words.setdefault(text, len(words))
     return list(words), said.ravel()
 
 
@@ -163,8 +179,14 @@ def _table(
     status[row_of_case, column_of] = np.array([Status(word) for word in words], dtype=object)[codes[rows]]
     told, said = columns["reason"]
     with_words = np.flatnonzero(np.array([bool(word) for word in told])[said[rows]])
-    reasons = {(cases[row_of_case[i]], structures[column_of[i]]): told[said[rows[i]]] for i in with_words}
-    return ScoreTable(tuple(cases), structures, tuple(metrics), filled, status, reasons)
+    details, detailed = columns.get(_DETAILS, ([""], np.zeros_like(said)))
+    missing: dict[Place, Missing] = {}
+    for i in with_words:
+        cell = cases[row_of_case[i]], structures[column_of[i]]
+        text = details[detailed[rows[i]]]
+        known = json.loads(text) if text else None
+        missing |= missing_of(*cell, status[row_of_case[i], column_of[i]], known, told[said[rows[i]]])
+    return ScoreTable(tuple(cases), structures, tuple(metrics), filled, status, missing)
 
 
 def _positions(

@@ -9,9 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
-from segauge import ScoreTable, Status
+from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segauge.scores import CASE_FAILURES
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
@@ -172,7 +170,7 @@ class RunRecord:
         """Return the cases that a model failed, with the reason: no prediction, or none that can be compared."""
         table = self.tables[model]
         failed = [any(status in CASE_FAILURES for status in row) for row in table.status.tolist()]
-        told = {case for case, _ in table.reasons}
+        told = {place[0] for place in table.missing}
         found = {
             case: table.case_failure(case)
             for case, is_failed in zip(table.cases, failed, strict=True)
@@ -266,12 +264,9 @@ class RunRecord:
 
 def _of_structure(table: ScoreTable, structure: str) -> ScoreTable:
     """Return one structure of a table; none, where the table does not have it."""
-    keep = [j for j, name in enumerate(table.structures) if name == structure]
-    names = tuple(table.structures[j] for j in keep)
-    status = table.status[:, keep]
-    absent = {table.cases[i] for i in np.flatnonzero((status == Status.ABSENT).any(axis=1))} if table.reasons else ()
-    reasons = {key: words for key, words in table.reasons.items() if key[1] == structure and key[0] in absent}
-    return ScoreTable(table.cases, names, table.metrics, table.values[:, keep], status, reasons)
+    one = table.select(structures=[name for name in table.structures if name == structure])
+    kept = {place: found for place, found in one.missing.items() if found.counts_as in ("nothing", "unknown")}
+    return replace(one, missing=kept)
 
 
 def _case_to_dict(case: CaseInfo) -> dict[str, Any]:

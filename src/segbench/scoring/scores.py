@@ -16,7 +16,7 @@ from segauge.errors import InvalidInput, SegaugeError
 from segauge.geometry.patterns import SurfaceKind
 from segauge.metrics.surface import HdMode
 from segauge.nouns import counted
-from segauge.scores import reason_of_lacking
+from segauge.scores import Missing
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig
 from segbench.locks import held
@@ -236,7 +236,8 @@ def _with_reasons(results: Mapping[str, EvaluationResult], by_job: Jobs) -> dict
 
 
 def _told(model: str, table: ScoreTable, by_job: Jobs, lacking: set[tuple[str, str]]) -> ScoreTable:
-    status, reasons = table.status.copy(), {key: portable(words) for key, words in table.reasons.items()}
+    status = table.status.copy()
+    missing = {place: replace(found, because=portable(found.because)) for place, found in table.missing.items()}
     for i, case in enumerate(table.cases):
         failed = table.case_failure(case)
         if failed is None:
@@ -246,10 +247,10 @@ def _told(model: str, table: ScoreTable, by_job: Jobs, lacking: set[tuple[str, s
         for j, structure in enumerate(table.structures):
             if status[i, j] is Status.ABSENT or (case, structure) in lacking:
                 status[i, j] = Status.ABSENT
-                reasons[case, structure] = reason_of_lacking(failed[0], words)
+                missing[case, structure] = Missing.lacking(failed[0], words)
             else:
-                reasons[case, structure] = words
-    return ScoreTable(table.cases, table.structures, table.metrics, table.values, status, reasons)
+                missing[case, structure] = Missing.of(status[i, j], words)
+    return replace(table, status=status, missing=missing)
 
 
 def _unreadable_truths(results: Mapping[str, EvaluationResult]) -> dict[str, str]:

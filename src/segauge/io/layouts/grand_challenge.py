@@ -14,7 +14,7 @@ from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
 from segauge.io.tables.json_files import load_json
-from segauge.scores import Status, case_failure
+from segauge.scores import CASE_FAILURES
 
 
 def recognises(pred: Path, gt: Path) -> bool:
@@ -111,8 +111,9 @@ def write_metrics(path: str | os.PathLike[str], result: Mapping[str, Any]) -> Pa
 
 def _is_failed(structures: Mapping[str, Mapping[str, Any]]) -> bool:
     """Return whether a case was not measured at all: nothing to read, to compare, or in time."""
-    cells = ((Status(scores["status"]), str(scores.get("reason", ""))) for scores in structures.values())
-    return case_failure(cells) is not None
+    cells = structures.values()
+    causes = (cell["missing"][""]["status"] for cell in cells if "" in cell.get("missing", {}))
+    return any(status in CASE_FAILURES for status in (*(cell["status"] for cell in cells), *causes))
 
 
 def _values(summary: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

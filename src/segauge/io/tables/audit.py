@@ -15,9 +15,12 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.io.compat import causes_of
 from segauge.io.tables.cells import Cell
 from segauge.nouns import agreeing, counted
-from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
+from segauge.scores import NOT_IN_GROUND_TRUTH, Missing, ScoreTable, Status
+from segauge.scores import Place as TablePlace
+from segauge.words import NOT_IN_FILE
 
 
 @dataclass(frozen=True)
@@ -178,7 +181,7 @@ def _statuses(keyed: Keyed, repairs: Repairs, findings: list[Finding]) -> dict[P
     known: dict[Place, Status] = {}
     silent: set[Place] = set()
     scored: set[tuple[str, str]] = set()
-    for model, case, structure, _, value, status, _, _ in keyed.values():
+    for model, case, structure, _, value, status, *_ in keyed.values():
         cell = (model, case, structure)
         if status is None and math.isnan(value):
             silent.add(cell)
@@ -336,14 +339,16 @@ def _tables(models: Mapping[str, Axes], keyed: Keyed, status: Mapping[Place, Sta
     written = {model: np.zeros(shape[:2], dtype=bool) for model, shape in shapes.items()}
     for found in states.values():
         found.fill(Status.ABSENT)  # np.full would turn the status into plain text
-    reasons: dict[str, dict[tuple[str, str], str]] = {model: {} for model in models}
+    missing: dict[str, dict[TablePlace, Missing]] = {model: {} for model in models}
     for (model, case, structure, metric), cell in keyed.items():
         cases, structures, metrics = places[model]
         if case not in cases:
             continue
         written[model][cases[case], structures[structure]] = True
-        if cell.reason:
-            reasons[model].setdefault((case, structure), cell.reason)
+        if cell.reason or cell.causes:
+            state = status.get((model, case, structure), Status.ABSENT)
+            for place, cause in _causes(cell, state).items():
+                missing[model].setdefault(place, cause)
         if math.isfinite(cell.value):
             values[model][cases[case], structures[structure], metrics[metric]] = cell.value
     for (model, case, structure), state in status.items():
@@ -357,15 +362,25 @@ def _tables(models: Mapping[str, Axes], keyed: Keyed, status: Mapping[Place, Sta
             tuple(axes[2]),
             values[model],
             states[model],
-            {**_unwritten(axes, (states[model] == Status.ABSENT) & ~written[model]), **reasons[model]},
+            {**_unwritten(axes, (states[model] == Status.ABSENT) & ~written[model]), **missing[model]},
         )
         for model, axes in models.items()
     }
 
 
-def _unwritten(axes: Axes, chosen: npt.NDArray[np.bool_]) -> dict[tuple[str, str], str]:
-    """Return the reason of the absent cells that the file does not have: nobody knows what was found there."""
-    return {(axes[0][i], axes[1][j]): "the file does not have it" for i, j in np.argwhere(chosen).tolist()}
+def _causes(cell: Cell, status: Status) -> dict[TablePlace, Missing]:
+    """Return by place why values of a cell are missing."""
+    causes = cell.causes or causes_of(status, cell.reason)
+    here = (cell.case, cell.structure)
+    return {
+        (*here, metric) if metric else here: cause for metric, cause in causes.items() if metric in ("", cell.metric)
+    }
+
+
+def _unwritten(axes: Axes, chosen: npt.NDArray[np.bool_]) -> dict[TablePlace, Missing]:
+    """Return the cause of the absent cells that the file does not have: no one knows what was found there."""
+    unknown = Missing(Status.ABSENT, NOT_IN_FILE, "unknown")
+    return {(axes[0][i], axes[1][j]): unknown for i, j in np.argwhere(chosen).tolist()}
 
 
 def _refuse_or_note(kind: str, how: str, count: int, words: str, findings: list[Finding]) -> None:

@@ -6,18 +6,20 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import NamedTuple
 
 from segauge.errors import InvalidInput
 from segauge.io.tables.rules import NamedRules
-from segauge.scores import Status
+from segauge.scores import Missing, Status
 
 
 class Cell(NamedTuple):
     """One number: its model, case, structure and metric, the value (NaN if none), its status if known, and where from.
 
-    A status of None means that the file does not say; an empty cell is then judged by the audit. `reason` are the words
-    that the file has for the status, if any.
+    A status of None means that the file does not tell it; an empty cell is then judged by the audit. `reason` has the
+    words of the file for the status, if any, and `causes` by metric ("" for all metrics) why values are missing, where
+    the file has that as data.
     """
 
     model: str
@@ -28,6 +30,7 @@ class Cell(NamedTuple):
     status: Status | None
     where: str
     reason: str = ""
+    causes: Mapping[str, Missing] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
 from segauge.errors import InvalidInput
+from segauge.io.compat import causes_of
 from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.json_files import load_json
 from segauge.io.tables.rules import rules_of
 from segauge.metrics.catalog import described
-from segauge.scores import Status
+from segauge.scores import Missing, Status
 
 #: Written into every score file; a reader refuses any other.
 SCHEMA = "segauge-scores/1"
 #: Metrics that have a number wherever both masks have the structure.
 _ALWAYS = ("dice", "iou")
 _META = "meta."
-_NOT_METRICS = ("case_id", "case", "structure", "status", "reason")
+_NOT_METRICS = ("case_id", "case", "structure", "status", "reason", "missing")
 
 
 def recognises(path: Path) -> bool:
@@ -94,7 +95,11 @@ def _rows(rows: list[Mapping[str, Any]], model: str, structure: str, where: str)
             status = Status.MISSED if failed else Status.PRESENT
         for key, value in numbers.items():
             number = value if math.isfinite(value) else math.nan
-            yield Cell(model, place.case, place.structure, key, number, status, where, reason)
+            yield Cell(model, place.case, place.structure, key, number, status, where, reason, _causes(row, status))
+
+
+def _causes(row: Mapping[str, Any], status: Status) -> dict[str, Missing]:
+    return causes_of(status, row["missing"]) if row.get("missing") else {}
 
 
 def _metrics_of(rows: list[Mapping[str, Any]]) -> list[str]:
@@ -143,7 +148,7 @@ def _score_file(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
     for model, rows in data["models"].items():
         for row in rows:
             status, reason = Status(row["status"]), str(row.get("reason") or "")
-            place = _Place(where, row["case"], row["structure"])
+            place, causes = _Place(where, row["case"], row["structure"]), _causes(row, status)
             for metric, value in row["scores"].items():
                 number = place.number(metric, value, status, reason)
-                yield Cell(model, place.case, place.structure, metric, number, status, where, reason)
+                yield Cell(model, place.case, place.structure, metric, number, status, where, reason, causes)

@@ -55,7 +55,9 @@ def _json_text(tables: Mapping[str, ScoreTable], _metric: str) -> str:
 def _json_row(table: ScoreTable, row: dict[str, Any]) -> dict[str, Any]:
     head = {key: row[key] for key in ("case", "structure", "status")}
     reason = {"reason": row["reason"]} if row["reason"] else {}
-    return {**head, **reason, "scores": {metric: row[metric] for metric in table.metrics}}
+    details = table.details(row["case"], row["structure"])
+    missing = {"missing": details} if details else {}
+    return {**head, **reason, **missing, "scores": {metric: row[metric] for metric in table.metrics}}
 
 
 def _long_text(tables: Mapping[str, ScoreTable], _metric: str) -> str:
