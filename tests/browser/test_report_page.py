@@ -1,8 +1,10 @@
 """The report in a browser: it opens from disk without network, answers to pointer and keyboard, and stays inert."""
 
+import io
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from tests.browser.conftest import PATIENCE_MS
@@ -23,6 +25,16 @@ def plain(tmp_path_factory, browser):
 def pictured(tmp_path_factory, browser):
     cases, result = phantom_result()
     return result.to_html(tmp_path_factory.mktemp("report") / "report.html", cases=cases)
+
+
+@pytest.fixture(scope="module")
+def unviewed(tmp_path_factory, browser):
+    """Return the report of a machine without the library of the viewer."""
+    cases, result = phantom_result()
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("html", "gallery"):
+            patch.setattr(f"segauge.report.{module}.niivue", lambda: None)
+        return result.to_html(tmp_path_factory.mktemp("report") / "report.html", cases=cases)
 
 
 @pytest.fixture(scope="module")
@@ -131,8 +143,8 @@ def becomes_true(page, condition):
     return False
 
 
-def test_the_surface_turns_by_keys_and_is_drawn(pictured, visit):
-    opened = visit(pictured, **DESKTOP)
+def test_the_surface_turns_by_keys_and_is_drawn(unviewed, visit):
+    opened = visit(unviewed, **DESKTOP)
     page = opened.page
     canvas = page.locator("canvas").first
     canvas.scroll_into_view_if_needed()
@@ -150,6 +162,47 @@ def test_the_surface_turns_by_keys_and_is_drawn(pictured, visit):
     page.keyboard.press("ArrowLeft")
     assert becomes_true(page, lambda: canvas.evaluate(read) != before), "the surface does not turn"
     assert opened.complaints == []
+
+
+def test_the_viewer_shows_a_case_and_its_address_restores_it(pictured, visit):
+    pytest.importorskip("nilearn", reason="the viewer's library comes with nilearn")
+    pillow = pytest.importorskip("PIL.Image", reason="needs Pillow")
+    opened = visit(pictured, **DESKTOP)
+    page = opened.page
+    viewer = page.locator("[data-viewer]")
+    viewer.scroll_into_view_if_needed()
+    page.locator("[data-viewer][data-ready]").wait_for()
+    canvas = viewer.locator("canvas")
+
+    def coloured():
+        """Return the share of the picture that has a colour: masks and surface do, the ground and the image do not."""
+        shown = np.asarray(pillow.open(io.BytesIO(canvas.screenshot())).convert("RGB")).astype(int)
+        return float(np.mean(np.ptp(shown, axis=2) > 40))
+
+    assert becomes_true(page, lambda: coloured() > 0.02), coloured()
+    readout = viewer.locator("[data-part=readout]")
+    before = readout.inner_text()
+    canvas.focus()
+    page.keyboard.press("ArrowUp")
+    assert becomes_true(page, lambda: readout.inner_text() != before)
+    page.keyboard.press("2")
+    assert not viewer.get_by_label("Missed (ground truth only)").is_checked()
+    first = viewer.locator("[data-part=case] option:checked").inner_text()
+    page.keyboard.press("n")
+    chosen = viewer.locator("[data-part=case] option:checked")
+    assert becomes_true(page, lambda: chosen.inner_text() != first)
+    name = chosen.inner_text()
+    assert becomes_true(page, lambda: f"case={name.replace(' ', '+')}" in page.url), page.url
+    assert "show=101" in page.url
+    moved = readout.inner_text()
+    page.reload()
+    page.locator("[data-viewer][data-ready]").wait_for()
+    assert chosen.inner_text() == name
+    assert readout.inner_text() == moved
+    assert not viewer.get_by_label("Missed (ground truth only)").is_checked()
+    # Taking pictures of the canvas makes the driver remark on its speed.
+    assert [text for text in opened.complaints if "GL Driver Message (OpenGL, Performance" not in text] == []
+    assert [url for url in opened.requests if not url.startswith(("file:", "data:", "blob:"))] == []
 
 
 def test_names_stay_text(hostile, visit):

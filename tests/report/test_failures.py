@@ -195,7 +195,7 @@ def test_the_surface_lies_where_the_mask_is():
     # Two balls 4 mm apart are at most 4 mm from one another.
     assert surface.distances.max() <= 4.5
     packed = surface.packed(4.0)
-    assert set(packed) == {"points", "faces", "values", "palette"}
+    assert set(packed) == {"points", "faces", "values", "palette", "centre", "reach"}
 
 
 def test_salt_and_pepper_has_a_surface_that_a_page_can_turn():

@@ -1,9 +1,9 @@
-"""The gallery of the worst cases: pictures, a 3-D view and the kind of failure, made from the files."""
+"""The gallery of the worst cases: pictures, what the viewer shows and the kind of failure, made from the files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy.typing as npt
@@ -16,15 +16,21 @@ from segauge.report.notable import NotableCase, worst_cases
 from segauge.report.pairs import CasePair, read_pair
 from segauge.report.slices import Plane, planes
 from segauge.report.surfaces import Surface, surface_of
+from segauge.report.viewer import MaskPair, ViewedCase, niivue
 from segauge.scores import MetricInfo, Status
 
-#: Structures of one case in the gallery; a case that fails altogether shall not fill it.
-MOST_PER_CASE = 2
+#: Structures of one case that the viewer offers: the one that the gallery names, then the others in their order.
+MOST_STRUCTURES = 8
+#: What the only model of a report is called in the viewer, which can show several.
+ONLY_MODEL = "prediction"
 
 
 @dataclass(frozen=True, eq=False)
 class GalleryItem:
-    """One structure of one case: what happened, its slices, and its surface; or why there are no pictures."""
+    """The worst structure of one case: what happened, its slices, and its surface; or why there are no pictures.
+
+    `viewed` is what the viewer shows of the case, None without pictures.
+    """
 
     case: str
     structure: str
@@ -36,6 +42,7 @@ class GalleryItem:
     surface_words: str = ""
     largest_mm: float = 0.0
     remark: str = ""
+    viewed: dict[str, Any] | None = None
 
 
 def gallery(
@@ -44,41 +51,64 @@ def gallery(
     leading: tuple[MetricInfo, ...],
     *,
     images: Mapping[str, ImageSource] | None = None,
-    most: int = 8,
+    most: int = 6,
 ) -> list[GalleryItem]:
-    """Return the worst structures of cases with their pictures; a case that cannot be read again says so."""
+    """Return the worst cases with their pictures, each case once; one that cannot be read again tells why."""
     chosen = _chosen(result, leading[0], most)
     wanted = {one.case for one in chosen}
     known = {case.case_id: case for case in cases if case.case_id in wanted}
     options = result.protocol.get("options", {})
     items: list[GalleryItem] = []
-    for case_id in dict.fromkeys(one.case for one in chosen):
-        pair, trouble = _read(known.get(case_id), options)
-        image, remark = (None, "") if pair is None else background((images or {}).get(case_id), pair.gt)
-        for one in (one for one in chosen if one.case == case_id):
-            scores = _scores(result, one, leading)
-            if pair is None:
-                items.append(GalleryItem(one.case, one.structure, one.reason, scores, remark=trouble))
-            else:
-                items.append(_item(pair, one, scores, image, remark))
-    order = {(one.case, one.structure): i for i, one in enumerate(chosen)}
-    return sorted(items, key=lambda item: order[item.case, item.structure])
+    for one in chosen:
+        pair, trouble = _read(known.get(one.case), options)
+        scores = _scores(result, one.case, one.structure, leading)
+        if pair is None:
+            items.append(GalleryItem(one.case, one.structure, one.reason, scores, remark=trouble))
+            continue
+        image, remark = background((images or {}).get(one.case), pair.gt)
+        viewed = None if niivue() is None else _viewed(result, pair, one.structure, leading, image).packed()
+        items.append(replace(_item(pair, one, scores, image, remark), viewed=viewed))
+    return items
 
 
 def _chosen(result: EvaluationResult, info: MetricInfo, most: int) -> list[NotableCase]:
     """Return what to draw: structures missed or invented fill at most half of the gallery, the worst others follow."""
-    failed = _few_per_case(worst_cases(result, info, 8 * most, among=(Status.MISSED, Status.SPURIOUS)))
-    present = _few_per_case(worst_cases(result, info, 8 * most, among=(Status.PRESENT,)))
+    every = len(result.table.structures) * len(result.table.cases)
+    failed = _once_per_case(worst_cases(result, info, every, among=(Status.MISSED, Status.SPURIOUS)))
+    present = _once_per_case(worst_cases(result, info, every, among=(Status.PRESENT,)))
     room = max(most // 2, most - len(present))
-    return [*failed[:room], *present][:most]
+    return _once_per_case([*failed[:room], *present])[:most]
 
 
-def _few_per_case(found: Iterable[NotableCase]) -> list[NotableCase]:
-    kept: list[NotableCase] = []
+def _once_per_case(found: Iterable[NotableCase]) -> list[NotableCase]:
+    kept: dict[str, NotableCase] = {}
     for one in found:
-        if sum(other.case == one.case for other in kept) < MOST_PER_CASE:
-            kept.append(one)
-    return kept
+        kept.setdefault(one.case, one)
+    return list(kept.values())
+
+
+def _viewed(
+    result: EvaluationResult,
+    pair: CasePair,
+    first: str,
+    leading: tuple[MetricInfo, ...],
+    image: npt.NDArray[Any] | None,
+) -> ViewedCase:
+    """Return what the viewer shows of a case: the structure that the gallery names, then the others."""
+    masks, surfaces, scores = {}, {}, {}
+    for name in dict.fromkeys([first, *pair.structures]):
+        pred, gt = pair.masks(name)
+        if len(masks) == MOST_STRUCTURES or not (pred.any() or gt.any()):
+            continue
+        masks[name] = MaskPair(gt, {ONLY_MODEL: pred})
+        scores[name] = {ONLY_MODEL: _scores(result, pair.case_id, name, leading)}
+        if gt.shape[2] > 1:
+            surface = surface_of(*(pred, gt) if pred.any() else (gt, pred), pair.upright.spacing)
+            surfaces[name] = (surface, float(surface.distances.max()))
+    return ViewedCase(
+        pair.case_id, masks, pair.upright.spacing, image, pair.gt.in_space, scores, surfaces,
+        [(key, str(value)) for key, value in result.metadata.get(pair.case_id, {}).items()],
+    )  # fmt: skip
 
 
 def _read(case: Case | None, options: Mapping[str, Any]) -> tuple[CasePair | None, str]:
@@ -90,10 +120,12 @@ def _read(case: Case | None, options: Mapping[str, Any]) -> tuple[CasePair | Non
         return None, f"no pictures: {error}"
 
 
-def _scores(result: EvaluationResult, one: NotableCase, leading: tuple[MetricInfo, ...]) -> tuple[tuple[str, str], ...]:
+def _scores(
+    result: EvaluationResult, case: str, structure: str, leading: tuple[MetricInfo, ...]
+) -> tuple[tuple[str, str], ...]:
     found = []
     for info in leading:
-        score = result.table[one.case, one.structure, info.key]
+        score = result.table[case, structure, info.key]
         unit = "" if info.unit in ("", "1", "count") else f" {info.unit}"
         found.append((info.name, f"{score.value:.3g}{unit}" if score.value is not None else "no number"))
     return tuple(found)

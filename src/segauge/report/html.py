@@ -30,6 +30,7 @@ from segauge.report.naming import tolerance_words
 from segauge.report.notable import surprising_cases, worst_cases
 from segauge.report.requirements import check_report_extra
 from segauge.report.summary import Summary, count_text, interval_name, interval_text, value_text
+from segauge.report.viewer import niivue
 from segauge.scores import MetricInfo, Status
 
 #: How numbers in the tables of the page are cut; `to_csv` has all digits. The page rounds them again, to fewer: of a
@@ -61,7 +62,7 @@ def write_report(
     cases: Iterable[Case] | None = None,
     images: Mapping[str, Any] | None = None,
     title: str | None = None,
-    worst: int = 8,
+    worst: int = 6,
 ) -> Path:
     """Write the report of a result as one HTML file.
 
@@ -83,7 +84,7 @@ def report_text(
     cases: Iterable[Case] | None = None,
     images: Mapping[str, Any] | None = None,
     title: str | None = None,
-    worst: int = 8,
+    worst: int = 6,
 ) -> str:
     """Return the report as the text of an HTML file; arguments as in `write_report`."""
     summary = Summary(result)
@@ -108,14 +109,15 @@ def report_text(
         gallery=shown,
         protocol=list(protocol_rows(result.protocol)),
         files=file_rows(result.protocol),
-        data={"estimates": _estimate_table(summary), "cases": _case_table(result), **_surfaces(shown)},
+        data={"estimates": _estimate_table(summary), "cases": _case_table(result), **_pictures(shown)},
     )
 
 
-def _surfaces(items: Sequence[GalleryItem]) -> dict[str, Any]:
-    """Return the surfaces of the gallery by their number; nothing where there are none."""
+def _pictures(items: Sequence[GalleryItem]) -> dict[str, Any]:
+    """Return the surfaces of the gallery by their number and the cases of the viewer; nothing where there are none."""
     found = {str(i): item.surface.packed(item.largest_mm) for i, item in enumerate(items) if item.surface is not None}
-    return {"surfaces": found} if found else {}
+    viewed = [item.viewed for item in items if item.viewed is not None]
+    return ({"surfaces": found} if found else {}) | ({"viewer": {"cases": viewed}} if viewed else {})
 
 
 def _by_section(pictures: Sequence[Picture]) -> dict[str, list[Picture]]:
@@ -126,14 +128,19 @@ def _by_section(pictures: Sequence[Picture]) -> dict[str, list[Picture]]:
 
 
 def page(template: str, *, data: Mapping[str, Any], load: Callable[[str], str] | None = None, **values: Any) -> str:
-    """Return a page from a template: styles, script and data inside, and a policy that lets nothing else run.
+    """Return a page from a template: styles, scripts and data inside, and a policy that lets nothing else run.
 
-    `load` returns the text of templates by name, for pages of other packages; those of this package by default.
+    `load` returns the text of templates by name, for pages of other packages; those of this package by default. Where
+    the data has cases for the viewer, the viewer and the library that draws for it come with the page.
     """
     style = figures.style_rules() + asset("report.css")
-    script = asset("report.js")
+    library = niivue() if "viewer" in data else None
+    scripts = [asset("report.js")] if library is None else [library, asset("report.js"), asset("viewer.js")]
+    # NiiVue reads the letters that it writes from a picture of its own, and sets the size of its canvas by style.
+    drawing = "" if library is None else " blob:; connect-src data: blob:"
+    allowed = " ".join(f"'{_hash(script)}'" for script in scripts)
     policy = (
-        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:; "
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src {allowed}; img-src data:{drawing}; "
         "base-uri 'none'; form-action 'none'"
     )
     markup = _markup()
@@ -141,7 +148,7 @@ def page(template: str, *, data: Mapping[str, Any], load: Callable[[str], str] |
     return str(
         _environment(load or asset)
         .get_template(template)
-        .render(policy=policy, style=markup(style), script=markup(script), data=tables, **values)
+        .render(policy=policy, style=markup(style), scripts=[markup(one) for one in scripts], data=tables, **values)
     )
 
 

@@ -25,11 +25,15 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Surface:
-    """Corners in mm, four-sided faces, and per corner the distance to the other surface in mm (0 without another)."""
+    """Corners in mm, four-sided faces, and per corner the distance to the other surface in mm (0 without another).
+
+    `origin` leads from these corners to millimetres from the middle of the first voxel of the upright grid.
+    """
 
     points: Floats
     faces: npt.NDArray[np.int64]
     distances: Floats
+    origin: Floats
 
     def packed(self, largest_mm: float) -> dict[str, Any]:
         """Return the surface as small numbers in base64, for the script of the page."""
@@ -44,6 +48,8 @@ class Surface:
             "faces": _base64(self.faces.astype("<u2")),
             "values": _base64(shades),
             "palette": [list(colour) for colour in PALETTE],
+            "centre": [float(place) for place in centre + self.origin],
+            "reach": reach,
         }
 
 
@@ -63,13 +69,16 @@ def surface_of(mask: Bools, other: Bools, spacing: tuple[float, float, float]) -
         points, faces = _mesh(_thinned(mask[box], factor), edges)
         if len(faces) <= MOST_FACES:
             break
+    # Faces are counted from a grid with one coarse voxel around it, and voxels of the image from their middle.
+    start = np.array([part.start for part in box], dtype=np.float64)
+    origin: Floats = (start - 0.5) * np.asarray(spacing) - edges
     if not other.any():
-        return Surface(points, faces, np.zeros(len(points)))
+        return Surface(points, faces, np.zeros(len(points)), origin)
     from scipy.spatial import cKDTree
 
     targets, _ = _mesh(_thinned(other[box], factor), edges)
     distances, _ = cKDTree(targets).query(points)
-    return Surface(points, faces, np.asarray(distances, dtype=np.float64))
+    return Surface(points, faces, np.asarray(distances, dtype=np.float64), origin)
 
 
 def _factor(shape: tuple[int, ...], spacing: tuple[float, float, float], voxels: int) -> npt.NDArray[np.int64]:
@@ -108,6 +117,9 @@ def _mesh(mask: Bools, edges: Floats) -> tuple[Floats, npt.NDArray[np.int64]]:
         square[:, 1, first] += 1
         square[:, 2, [first, second]] += 1
         square[:, 3, second] += 1
+        # Seen from outside, the corners of every face run counterclockwise.
+        backwards = (inside[tuple(where.T)] > 0) != (axis == 1)
+        square[backwards] = square[backwards][:, ::-1]
         corners.append(square)
     squares = np.concatenate(corners)
     points, faces = np.unique(squares.reshape(-1, 3), axis=0, return_inverse=True)
