@@ -95,7 +95,9 @@ def _viewed(
     image: npt.NDArray[Any] | None,
 ) -> ViewedCase:
     """Return what the viewer shows of a case: the structure that the gallery names, then the others."""
-    masks, surfaces, scores = {}, {}, {}
+    masks: dict[str, MaskPair] = {}
+    surfaces: dict[str, tuple[Surface, float]] = {}
+    scores = {}
     for name in dict.fromkeys([first, *pair.structures]):
         pred, gt = pair.masks(name)
         if len(masks) == MOST_STRUCTURES or not (pred.any() or gt.any()):
