@@ -4,6 +4,25 @@ Every message says what was expected, what came, and what to do about it. Those 
 are also `ValueError`, so that code written against plain Python keeps working.
 """
 
+from __future__ import annotations
+
+
+def option(name: str, value: object = True) -> str:
+    """Return how a message names an option, for both who types a command and who writes Python.
+
+    >>> option("trust_array")
+    '--trust-array (Python: trust_array=True)'
+    >>> option("structures", {"liver": 1})
+    "--structures liver=1 (Python: structures={'liver': 1})"
+    >>> option("spacing", ...)
+    '--spacing (Python: spacing=)'
+    """
+    flag = f"--{name.replace('_', '-')}"
+    if value is ...:
+        return f"{flag} (Python: {name}=)"
+    text = ",".join(f"{key}={part}" for key, part in value.items()) if isinstance(value, dict) else str(value)
+    return f"{flag}{'' if value is True else f' {text}'} (Python: {name}={value!r})"
+
 
 class SegaugeError(Exception):
     """Base of everything that segauge raises on purpose."""

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
+from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch, option
 from segauge.grid import SAME_PLACE, Grid, Kinship
 from segauge.labelmap import LabelArray, LabelMap
 from segauge.nouns import agreeing
@@ -99,10 +99,10 @@ def place(
         return placed
     if resample == "nearest":
         return _resampled(pred, gt)
-    trust = ", or trust_array=True to compare voxel by voxel" if pred.grid.shape == gt.grid.shape else ""
+    trust = f", or {option('trust_array')} to compare voxel by voxel" if pred.grid.shape == gt.grid.shape else ""
     raise GridMismatch(
         f"{pred.source} does not lie on the grid of {gt.source}: {relation.words}. Fix the affine, or pass "
-        f"resample='nearest' if both show the same space{trust}."
+        f"{option('resample', 'nearest')} if both show the same space{trust}."
     )
 
 
@@ -140,7 +140,7 @@ def _trusted(pred: LabelMap, gt: LabelMap) -> Placement:
     if pred.grid.shape != gt.grid.shape:
         raise ShapeMismatch(
             f"{pred.source} has the shape {pred.grid.shape}, {gt.source} {gt.grid.shape}: "
-            "trust_array=True needs equal shapes."
+            f"{option('trust_array')} needs equal shapes."
         )
     relation = pred.grid.relation_to(gt.grid)
     if relation.kind is Kinship.SAME:
@@ -169,7 +169,8 @@ def check_frames_of_reference(pred: LabelMap, gt: LabelMap) -> None:
     if one and other and one != other:
         raise GridMismatch(
             f"{pred.source} lies in the frame of reference {one}, {gt.source} in {other}: their coordinates cannot be "
-            "compared. Pass any_frame_of_reference=True (for measure() to place() before it) if both are one space."
+            f"compared. If both are one space, pass {option('any_frame_of_reference')}; for measure(), to place() "
+            "before it."
         )
 
 

@@ -161,7 +161,7 @@ def bad_pixdim_with_good_sform(folder: Path) -> Path:
     return _write(folder / "a.nii", nifti_bytes(labels(), pixdim=[1, 0, 0.9, np.nan, 0, 0, 0, 0]))
 
 
-@bad_input(10, noted=r"1 mm is assumed; pass spacing=")
+@bad_input(10, noted=r"1 mm is assumed; pass --spacing")
 def bad_pixdim_without_sform(folder: Path) -> Path:
     return _write(folder / "a.nii", nifti_bytes(labels(), pixdim=[1, 1e-30, 0.9, 2.5, 0, 0, 0, 0], sform_code=0))
 
@@ -251,7 +251,7 @@ def probabilities_with_a_threshold(folder: Path) -> Path:
     return _write(folder / "a.nii", nifti_bytes((labels() * 0.6).astype(np.float32)))
 
 
-@bad_input(24, refused=r"NaN or infinite.*nan=\"background\"")
+@bad_input(24, refused=r"NaN or infinite.*--nan background")
 def not_a_number(folder: Path) -> Path:
     array = labels(dtype="float32")
     array[0, 0, :2] = np.nan, np.inf
@@ -602,7 +602,7 @@ def oblique_contours(folder: Path) -> Path:
     return _contours(folder, ("organ", [("CLOSED_PLANAR", points)]))
 
 
-@bad_input(45, error="InvalidInput", refused="contours need a grid to be filled on.*reference=")
+@bad_input(45, error="InvalidInput", refused="contours need a grid to be filled on.*reference")
 def contours_without_images(folder: Path) -> Path:
     return _contours(folder, ("organ", [("CLOSED_PLANAR", box(2.5, 8.5))]))
 

@@ -84,7 +84,7 @@ def numpy_files_without_spacing(folder: Path) -> list[str]:
     return []
 
 
-@bad_dataset(21, code=3, says=r"a: ground truth unreadable: .*time series of 2 volumes. Pass --frame \(from 0\)")
+@bad_dataset(21, code=3, says=r"a: ground truth unreadable: .*time series of 2 volumes. Pass --frame")
 def time_series(folder: Path) -> list[str]:
     write_bytes(folder, "a", nifti_bytes(np.stack([box(), 2 * box()], axis=-1), AFFINE, xyzt_units=2 | 8))
     return []

@@ -51,7 +51,7 @@ def test_each_label_where_both_sides_hold_several(tmp_path, capsys):
     ("gt", "pred", "words"),
     [
         ((255,), (1,), ""),
-        ((1, 2), (1,), "--structures all measures each"),
+        ((1, 2), (1,), "--structures all (Python"),
         ((1,), (1, 7), "pred-structures"),
     ],
 )

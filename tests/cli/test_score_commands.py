@@ -82,7 +82,7 @@ def test_a_refused_file_says_how_to_repair_it(capsys, tmp_path):
     path.write_text("model,case,dice\na,1,0.5\na,2,0.5\nb,1,0.5\n")
     code, _, err = run(capsys, "rank", path)
     assert code == 1
-    assert "--cases keep keeps the cases of each model; --cases common takes" in err
+    assert "--cases keep (Python: cases='keep') keeps the cases of each model; --cases common" in err
 
 
 def test_an_unknown_metric_needs_a_direction(capsys, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 import segbench.cli
 from segauge.cli import COMMANDS, main
-from segauge.cli.wording import as_flags, system_words
+from segauge.cli.ending import system_words
 from segauge.grid import Grid
 from segauge.io import write_nifti
 from segauge.labelmap import LabelMap
@@ -99,21 +99,6 @@ def test_a_stop_is_no_crash(monkeypatch, capsys):
     monkeypatch.setattr("segauge.cli.explain.run", stop)
     assert main(["explain", "dice"]) == 130
     assert capsys.readouterr().err == "segauge: stopped.\n"
-
-
-@pytest.mark.parametrize(
-    ("message", "words"),
-    [
-        ("or say format= and columns=.", "or say --format and --columns."),
-        ("pass metric=, such as 'dice'.", "pass --metric, such as 'dice'."),
-        ("jobs: expected a number", "--jobs: expected a number"),
-        ("Expected n_resamples of 100 or more", "Expected --n-resamples of 100 or more"),
-        ("own header, or pass trust_array", "own header, or pass --trust-array"),
-        ("the cases: expected", "the cases: expected"),
-    ],
-)
-def test_messages_speak_of_flags(message, words):
-    assert as_flags(message) == words
 
 
 def test_every_command_is_known_to_the_help(capsys):

@@ -11,7 +11,6 @@ from typing import Any
 from segauge.cli.eval import LAYOUT_HELP
 from segauge.cli.parsing import PATH
 from segauge.cli.sources import console, one_line
-from segauge.cli.wording import as_flags
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
@@ -46,8 +45,8 @@ def run(args: argparse.Namespace) -> int:
     out.print(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}", markup=False)
     told = [one_line(str(finding)) for finding in found.findings if finding.level is not Level.NOTE or args.notes]
     for line in told:
-        out.print(as_flags(line), markup=False)
-    if any("--" in as_flags(line) and "--" not in line for line in told):
+        out.print(line, markup=False)
+    if any("--" in line and "--" not in line for line in told):
         out.print("options that are named here are those of `segauge eval`", markup=False)
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
     words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)

@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable
 
-from segauge.cli.wording import as_flags, system_words
 from segauge.errors import SegaugeError, UnusableOption
 
 
@@ -21,9 +20,9 @@ def exit_code_of(program: str, command: Callable[[], int], *, when_stopped: str 
         sys.stdout.flush()
         return code
     except UnusableOption as error:
-        return _ended(program, as_flags(str(error)), 2)
+        return _ended(program, str(error), 2)
     except SegaugeError as error:
-        return _ended(program, as_flags(str(error)), 1)
+        return _ended(program, str(error), 1)
     except BrokenPipeError:
         # Whoever was reading has seen enough (`| head`); what is still to be written at exit goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -33,6 +32,12 @@ def exit_code_of(program: str, command: Callable[[], int], *, when_stopped: str 
         return _ended(program, system_words(error), 1)
     except KeyboardInterrupt:
         return _ended(program, when_stopped, 130)
+
+
+def system_words(error: OSError) -> str:
+    """Return what the system refused, and where: "results: Permission denied."."""
+    where = f"{error.filename}: " if error.filename else ""
+    return f"{where}{error.strerror or str(error) or type(error).__name__}."
 
 
 def _ended(program: str, words: str, code: int) -> int:

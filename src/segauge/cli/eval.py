@@ -17,7 +17,6 @@ from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
-from segauge.evaluation.dataset import DETECTION_METRICS
 from segauge.geometry.patterns import SURFACES
 from segauge.io import Limits
 from segauge.io.dicom_series import holds_series
@@ -31,6 +30,7 @@ from segauge.io.tables.metadata import read_metadata
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.conventions import CONVENTIONS
 from segauge.nouns import agreeing, counted
+from segauge.options import DETECTION_METRICS
 from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 

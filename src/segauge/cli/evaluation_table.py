@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
-from segauge.cli.wording import as_flags
 from segauge.evaluation import EvaluationResult
 from segauge.nouns import counted
 from segauge.report.floors import floor_sentences
@@ -34,12 +33,12 @@ def print_result(result: EvaluationResult, warnings: Iterable[str], asked: Seque
     for line in floor_sentences([info for info in result.metrics if info.key in shown], result.noise_floors()):
         out.print(one_line(line), markup=False)
     for warning in (*warnings, *result.warnings):
-        out.print(f"warning: {as_flags(one_line(warning))}", markup=False)
+        out.print(f"warning: {one_line(warning)}", markup=False)
     _print_failures(out, result)
     notes = [(case, note) for case, found in result.notes.items() for note in found]
     if len(notes) <= _NOTES:
         for case, note in notes:
-            out.print(f"note: {one_line(case)}: {as_flags(one_line(note))}", markup=False)
+            out.print(f"note: {one_line(case)}: {one_line(note)}", markup=False)
     else:
         out.print(f"{len(notes)} notes on {counted(len(result.notes), 'case')}; --json has them", markup=False)
 
@@ -81,7 +80,7 @@ def _print_failures(out: Console, result: EvaluationResult) -> None:
     missing = [one for one in found if one[1] is Status.PREDICTION_MISSING]
     failures = [one for one in found if one not in missing or len(missing) > 3]
     for case, status, reason in failures[:_NAMED]:
-        out.print(f"{one_line(case)}: {status.value}: {as_flags(one_line(reason))}", markup=False)
+        out.print(f"{one_line(case)}: {status.value}: {one_line(reason)}", markup=False)
     if len(failures) > _NAMED:
         out.print(f"and {len(failures) - _NAMED} more; --csv and --json have them all", markup=False)
     if any(status is Status.REFUSED for _, status, _ in failures):

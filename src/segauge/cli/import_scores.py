@@ -8,7 +8,6 @@ from typing import Any
 
 from segauge.cli.sources import add_source_arguments, console, one_line, paths_of, read_sources
 from segauge.cli.tables import print_table
-from segauge.cli.wording import as_flags
 from segauge.io.outputs import check_outputs
 from segauge.io.tables import write_scores
 
@@ -51,7 +50,7 @@ def run(args: argparse.Namespace) -> int:
         rows.append([one_line(model), *(one_line(str(cell)) for cell in cells)])
     right = ("cases", "structures", "scores", "failed", "absent")
     print_table(out, f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
-    out.print(f"audit: {as_flags(str(imported.audit))}", markup=False)
+    out.print(f"audit: {imported.audit!s}", markup=False)
     if args.output is not None:
         to = args.to or ("long" if args.output.suffix.lower() == ".csv" else "json")
         metric = args.metric if to in ("wide", "challenger") else None

@@ -8,7 +8,6 @@ import sys
 from typing import Any
 
 from segauge.cli.parsing import PROBABILITY
-from segauge.cli.wording import as_flags
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
 from segauge.nouns import agreeing
@@ -50,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
             )
         except SegaugeError as error:
             failed += 1
-            words = as_flags(str(error), has_reference=True)
+            words = str(error)
             print(f"segauge: {words}", file=sys.stderr)  # noqa: T201 - the command line speaks
             continue
         print(json.dumps(facts, allow_nan=False) if args.json else "\n".join(_lines(facts)))  # noqa: T201 - it speaks

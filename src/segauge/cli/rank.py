@@ -19,7 +19,6 @@ from segauge.cli.sources import (
     require_same_rules,
 )
 from segauge.cli.tables import print_table
-from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
@@ -111,7 +110,7 @@ def _cells(ranking: Ranking) -> list[list[str]]:
 
 
 def _remarks(ranking: Ranking) -> list[str]:
-    lines = [ranking.rule, *map(policy_in_words, ranking.notes)]
+    lines = [ranking.rule, *ranking.notes]
     share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
     deciding = ranking.deciding_cases
     shown = ", ".join(deciding[:5]) + (" ..." if len(deciding) > 5 else "")

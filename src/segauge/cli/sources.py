@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 from segauge.cli.parsing import FINITE, add_interval_arguments
-from segauge.cli.wording import as_flags
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.metadata import metadata_column, read_metadata
@@ -133,7 +132,7 @@ def require_same_rules(
 def print_audit(imported: ImportedScores, owner: str = "") -> None:
     """Print what the audit of the files found and assumed: every number that follows rests on it."""
     for finding in imported.audit.findings:
-        console().print(one_line(f"note: {owner}{as_flags(str(finding))}"), markup=False)
+        console().print(one_line(f"note: {owner}{finding!s}"), markup=False)
 
 
 def named_source(source: str) -> tuple[str, Path]:

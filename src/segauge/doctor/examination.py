@@ -18,6 +18,7 @@ from segauge.io.layouts import Pair, Pairing
 from segauge.io.reading import ReferenceGrid
 from segauge.labelmap import LabelMap
 from segauge.nouns import counted
+from segauge.options import Measuring
 from segauge.placement import Method, Placement, place
 
 #: Voxel edges outside of this range (mm) are rarely millimetres.
@@ -41,7 +42,7 @@ def examine(pairing: Pairing, progress: Progress | None = None) -> Diagnosis:
         if progress is not None:
             progress.advance(failed=any(finding.level is Level.ERROR for finding in chart.findings[known:]))
     structures = pairing.structures
-    _examine_dataset(chart, spec_of(structures) if structures is not None else None)
+    _examine_dataset(chart, spec_of(Measuring(structures)) if structures is not None else None)
     order = list(Level)
     findings = sorted(chart.findings, key=lambda finding: order.index(finding.level))
     return Diagnosis(len(pairing.pairs), tuple(findings))

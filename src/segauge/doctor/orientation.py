@@ -9,6 +9,7 @@ from itertools import permutations, product
 import numpy as np
 import numpy.typing as npt
 
+from segauge.errors import option
 from segauge.labelmap import LabelMap
 
 #: Turns are tried with at most this many foreground voxels: enough to find the best ones, quick for 48 tries.
@@ -93,7 +94,7 @@ def explanation(turn: Turn | None, now: float | None, gt: LabelMap) -> str:
     if turn.is_identity:
         return (
             f"the voxels agree as they lie in the array ({fit}), so the header of one file is wrong: it was probably "
-            "lost or replaced on the way. Write it again with the image's own header, or pass trust_array"
+            f"lost or replaced on the way. Write it again with the image's own header, or pass {option('trust_array')}"
         )
     return f"matches if {_in_words(turn, gt)} ({fit}): {_cause(turn, gt)}"
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.evaluation.scoring import Record, ScoringOptions
 from segauge.io.compat import causes_of
 from segauge.measurement import measure
@@ -121,13 +121,13 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
     if together:
         warnings.append(
             f"ground truths that hold several labels: {len(together)}, such as that of {together[0]!r}. All of them "
-            'were taken together as foreground; structures="all" measures each.'
+            f"were taken together as foreground; {option('structures', 'all')} measures each."
         )
     if pred_together:
         warnings.append(
             f"predictions that hold several labels where the ground truth has one: {len(pred_together)}, such as that "
             f"of {pred_together[0]!r}. All of them were taken together as foreground. If one of them is meant, say "
-            "which is which: structures={'NAME': 1} and pred_structures={'NAME': 2}."
+            f"which is which: {option('structures', {'NAME': 1})} and {option('pred_structures', {'NAME': 2})}."
         )
     return warnings
 
@@ -161,7 +161,9 @@ def _no_such(absent: list[str], in_gt: set[str], n: int) -> str:
     have = ", ".join(repr(name) for name in sorted(in_gt, key=_natural))
     advice = f"Those that occur: {have}. Check the labels, or leave it out of structures."
     return f"{names} occurs in none of {counted(n, 'ground truth')}, so there is nothing to measure it against. " + (
-        advice if have else 'Check the labels with `segauge info`; structures="all" measures those that are there.'
+        advice
+        if have
+        else f"Check the labels with `segauge doctor FILE`; {option('structures', 'all')} measures those that occur."
     )
 
 

@@ -7,10 +7,9 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any, Literal
+from typing import Any
 
 from segauge import errors
 from segauge.errors import (
@@ -36,21 +35,24 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
-from segauge.evaluation.structure_spec import Labels, StructureChoice, spec_of
+from segauge.evaluation.structure_spec import spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
-from segauge.geometry.patterns import SurfaceKind, check_surface
-from segauge.io import Limits
 from segauge.io.contents import content_hash
 from segauge.io.journal import Journal, open_journal
-from segauge.labeling import Labeling
-from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
-from segauge.metrics.definitions.noise import FLOORED, noise_keys
-from segauge.metrics.surface import HdMode
+from segauge.metrics.catalog import resolve_metrics
 from segauge.nouns import counted
+from segauge.options import (
+    Measuring,
+    Options,
+    Reading,
+    Running,
+    Summarising,
+    argument_lines,
+    options_of,
+    signature,
+)
 from segauge.scores import Status
-from segauge.stats.missing import AUTO, MissingPolicy
-from segauge.stats.resampling import require_level, require_resamples, require_seed
 
 #: Counted up where records of cases say more or other things than before: those of an older cache are made again.
 _RECORDS = 3
@@ -58,89 +60,26 @@ _RECORDS = 3
 #: Errors that say that a file cannot be read.
 _OF_FILES = tuple(kind.__name__ for kind in (UnreadableFile, FileTooLarge, IrregularSeries))
 
-#: Metrics of lesions that are measured beside the usual ones.
-DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
-
 
 def evaluate(
     cases: Iterable[Case],
     *,
-    nsd_tolerance: float | Mapping[str, float] = 1.0,
-    detection: bool = True,
-    detection_iou: float = 0.1,
-    label: int | None = None,
-    segment_number: int = 1,
-    confidence: float = 0.95,
-    n_resamples: int = 2000,
-    seed: int = 0,
-    structures: StructureChoice | None = None,
-    pred_structures: Mapping[str, Labels] | Labeling | None = None,
-    allow_absent: bool = False,
-    metrics: str | Iterable[str] | None = None,
-    noise_floor: bool = False,
-    surface: SurfaceKind = "marching-cubes",
-    hd: HdMode = "directed",
-    convention: str | None = None,
-    ignore: int | None = None,
-    resample: Literal["nearest"] | None = None,
-    trust_array: bool = False,
-    any_frame_of_reference: bool = False,
-    threshold: float | None = None,
-    max_voxels: int = Limits().max_voxels,
-    frame: int | None = None,
-    nan: Literal["refuse", "background"] = "refuse",
-    allow_nonuniform: bool = False,
-    policy: MissingPolicy = AUTO,
-    jobs: int | None = None,
-    executor: Any = None,
-    timeout: float | None = None,
-    cache: str | os.PathLike[str] | None = None,
-    progress: bool = False,
-    on_error: Literal["record", "raise"] = "record",
+    reading: Reading | None = None,
+    measuring: Measuring | None = None,
+    summarising: Summarising | None = None,
+    running: Running | None = None,
+    **options: Any,
 ) -> EvaluationResult:
     """Measure every case and return the scores, with intervals on demand.
 
     A case that cannot be read, compared or measured becomes rows with a status and the reason. With `cache`, finished
-    cases are kept on disk: the same call goes on where it was stopped, and measures again only cases whose files or
+    cases are kept on disk: the same call resumes where it was stopped, and measures again only cases whose files or
     options have changed.
 
     Args:
         cases: the cases; may be a generator, they are taken as workers become free.
-        nsd_tolerance: tolerance of the normalised surface distance in mm, one number or one per structure.
-        detection: measure the detection of lesions, too.
-        detection_iou: IoU from which a lesion counts as found.
-        label: measure only this label. Without it and `structures`, every non-zero voxel is one structure.
-        segment_number: the segment of DICOM-SEG files, where neither `structures` nor `label` is given.
-        confidence: level of the intervals.
-        n_resamples: resamples of the intervals.
-        seed: of the resamples.
-        structures: names, label values, `{"kidneys": [1, 2]}`, a Labeling, the path of a dataset.json or YAML file, or
-            "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error. By
-            default (or "foreground") all that is not 0 is one structure.
-        pred_structures: the same structures in predictions that number their labels otherwise: `{"kidneys": [7, 8]}`.
-        allow_absent: take a named structure that occurs in no ground truth for absent everywhere, instead of refusing.
-        metrics: keys of the catalog; the usual ones if not given.
-        noise_floor: measure also how much dice, hd, hd95, assd, masd and nsd, where they are measured, move with the
-            place of the voxel grid (see `segauge.noise_floor`): takes about as long as 16 measurements.
-        surface: "marching-cubes", "voxel" or "subvoxel" (see compute_surface_distances).
-        hd: "directed" or "pooled" percentiles of the Hausdorff distance.
-        convention: "monai", "medpy", "surface-distance" or "meshmetrics" for surface metrics as that tool defines them.
-        ignore: ground-truth label whose voxels count for nothing.
-        resample: "nearest" to resample predictions that lie on another grid.
-        trust_array: compare voxel by voxel, whatever the headers say.
-        any_frame_of_reference: compare DICOM files of different frames of reference.
-        threshold: take predicted probabilities of at least this value as foreground; ground truths hold labels.
-        max_voxels: largest image that is read.
-        frame: which volume of a time series, from 0.
-        allow_nonuniform: fill contours also on a tilted series, or one whose slices are unevenly spaced.
-        nan: "refuse" images with NaN or infinite voxels, or take these as "background".
-        policy: what cases without a number count as in summaries.
-        jobs: worker processes; 1 and in this process if not given.
-        executor: "serial", "processes", "dask", the address of a dask scheduler, or a dask client.
-        timeout: seconds for one case; needs processes.
-        cache: folder that keeps finished cases.
-        progress: show a progress bar.
-        on_error: "record" failures, or "raise" the first one.
+        reading, measuring, summarising, running: options in groups (`segauge.options`); single options win over them.
+    {options}
 
     Raises:
         InvalidInput: if the arguments cannot be used, two cases share an id, or a structure occurs in no ground truth.
@@ -148,44 +87,24 @@ def evaluate(
         CacheUnusable: if the cache folder cannot be written or another run is using it.
 
     """
+    base = Options(reading or Reading(), measuring or Measuring(), summarising or Summarising(), running or Running())
     # Before anything is measured: nobody should wait for hours to be told of a mistyped level.
-    _check_summary(confidence, n_resamples, seed, policy)
-    options = ScoringOptions(
-        spec_of(
-            structures, label=label, ignore=ignore, pred_structures=pred_structures, allow_absent=allow_absent
-        ),
-        _metric_keys(metrics, detection, noise_floor), nsd_tolerance, check_surface(surface), hd, convention,
-        detection_iou, segment_number, resample, trust_array, any_frame_of_reference, threshold, max_voxels, frame, nan,
-        allow_nonuniform,
-    )  # fmt: skip
+    chosen = options_of(options, base)
+    running = chosen.running
+    scoring = ScoringOptions(
+        spec_of(chosen.measuring), chosen.measuring.metric_keys(), chosen.measuring, chosen.reading
+    )
     with ExitStack() as stack:
-        journal = None if cache is None else stack.enter_context(open_journal(cache))
-        bar = stack.enter_context(watched(_length(cases))) if progress else None
-        dataset = _Dataset(options, journal, bar, on_error, _threads(jobs, executor))
-        dataset.measure(cases, executor=executor, jobs=jobs, timeout=timeout)
-    return dataset.result(confidence, n_resamples, seed, policy)
+        journal = None if running.cache is None else stack.enter_context(open_journal(running.cache))
+        bar = stack.enter_context(watched(_length(cases))) if running.progress else None
+        dataset = _Dataset(scoring, journal, bar, running.on_error, _threads(running.jobs, running.executor))
+        dataset.measure(cases, executor=running.executor, jobs=running.jobs, timeout=running.timeout)
+    return dataset.result(chosen.summarising)
 
 
-def _check_summary(confidence: float, n_resamples: int, seed: int, policy: MissingPolicy) -> None:
-    require_level(confidence)
-    require_resamples(n_resamples)
-    require_seed(seed)
-    if not isinstance(policy, MissingPolicy):
-        raise InvalidInput(f'policy: expected a MissingPolicy, such as MissingPolicy(failed="worst"), got {policy!r}.')
-
-
-def _metric_keys(metrics: str | Iterable[str] | None, detection: bool, noise_floor: bool) -> tuple[str, ...]:
-    """Return the keys of the metrics that were asked for, or of the usual ones; perhaps with their noise floors."""
-    wanted = (*DEFAULT_METRICS, *(DETECTION_METRICS if detection else ())) if metrics is None else metrics
-    keys = tuple(info.key for info in resolve_metrics(wanted))
-    if not keys:
-        raise InvalidInput("metrics: expected at least one metric, got none; leave it out for the usual ones.")
-    floors = noise_keys(keys) if noise_floor else ()
-    if noise_floor and not floors:
-        raise InvalidInput(
-            f"noise_floor=True needs one of {', '.join(FLOORED)} among the metrics, got {', '.join(keys)}."
-        )
-    return (*keys, *(key for key in floors if key not in keys))
+# The arguments of `evaluate` in full, for help() and editors; they are written once, in segauge.options.
+evaluate.__signature__ = signature(evaluate)  # type: ignore[attr-defined]
+evaluate.__doc__ = (evaluate.__doc__ or "").replace("    {options}", "\n".join(argument_lines()))
 
 
 def _length(cases: Iterable[Case]) -> int | None:
@@ -217,8 +136,6 @@ class _Dataset:
     def __init__(
         self, options: ScoringOptions, journal: Journal | None, bar: Progress | None, on_error: str, threads: int | None
     ) -> None:
-        if on_error not in ("record", "raise"):
-            raise InvalidInput(f"on_error: expected 'record' or 'raise', got {on_error!r}.")
         self._options, self._journal, self._bar = options, journal, bar
         self._on_error, self._threads = on_error, threads
         self.cases: dict[str, _Kept] = {}
@@ -279,12 +196,11 @@ class _Dataset:
         if self._bar is not None:
             self._bar.advance(failed=bool(record["status"]))
 
-    def result(self, confidence: float, n_resamples: int, seed: int, policy: MissingPolicy) -> EvaluationResult:
+    def result(self, how: Summarising) -> EvaluationResult:
         """Return the scores of all cases, in the order in which these came."""
         records = {case: self._records[case] for case in self.cases}
         _refuse_mistaken_option(records, self._options)
         table, warnings = score_table(records, self._options)
-        statistics = {"confidence": confidence, "n_resamples": n_resamples, "seed": seed, "policy": asdict(policy)}
         return EvaluationResult(
             table,
             resolve_metrics(self._options.metrics),
@@ -292,11 +208,11 @@ class _Dataset:
             {case: tuple(record["notes"]) for case, record in records.items() if record["notes"]},
             tuple(warnings),
             _voxel_counts(records),
-            self._protocol(statistics),
-            confidence,
-            n_resamples,
-            seed,
-            policy,
+            self._protocol(how.to_dict()),
+            how.confidence,
+            how.n_resamples,
+            how.seed,
+            how.policy,
         )
 
     def _protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:
@@ -332,7 +248,7 @@ def _is_mistake(record: Record, options: ScoringOptions) -> bool:
         return True
     if record["status"] == Status.GROUND_TRUTH_UNREADABLE.value:
         return record.get("error") in (InvalidInput.__name__, UnknownStructure.__name__)
-    return options.threshold is not None and record.get("error") == InvalidInput.__name__
+    return options.reading.threshold is not None and record.get("error") == InvalidInput.__name__
 
 
 def _voxel_counts(records: Mapping[str, Record]) -> dict[tuple[str, str], tuple[int, int, int, int]]:

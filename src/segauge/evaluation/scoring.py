@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 
-from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile
+from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile, option
 from segauge.evaluation.cases import Case, Source
 from segauge.evaluation.structure_spec import StructureSpec
 from segauge.evaluation.structures import LabelPair, Side, label_pair
 from segauge.geometry.masks import tabulate
-from segauge.geometry.patterns import SurfaceKind
 from segauge.io import Limits, Reading, read_labels
 from segauge.io.outputs import plain_values
 from segauge.io.reading import ReferenceGrid, SpacingSource
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
-from segauge.measurement import LayerPairs, Measurement, checked_tolerance, followed_convention, measure_layers
+from segauge.measurement import LayerPairs, Measurement, followed_convention, measure_layers
 from segauge.metrics.catalog import is_in_mm, resolve_metrics
 from segauge.metrics.conventions import Convention
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
-from segauge.metrics.surface import HdMode
+from segauge.options import Measuring, recorded
+from segauge.options import Reading as ReadingOptions
 from segauge.placement import place
 from segauge.scores import Status
 
@@ -37,85 +36,54 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class ScoringOptions:
-    """Everything that a case's numbers depend on beside its files."""
+    """Everything that a case's numbers depend on besides its files; `spec` and `metrics` are what `measuring` asks."""
 
     spec: StructureSpec
     metrics: tuple[str, ...]
-    nsd_tolerance: float | Mapping[str, float] = 1.0
-    surface: SurfaceKind = "marching-cubes"
-    hd: HdMode = "directed"
-    convention: str | None = None
-    detection_iou: float = 0.1
-    segment_number: int = 1
-    resample: Literal["nearest"] | None = None
-    trust_array: bool = False
-    any_frame_of_reference: bool = False
-    threshold: float | None = None
-    max_voxels: int = Limits().max_voxels
-    frame: int | None = None
-    nan: Literal["refuse", "background"] = "refuse"
-    allow_nonuniform: bool = False
+    measuring: Measuring
+    reading: ReadingOptions
 
     def __post_init__(self) -> None:
         """Refuse what would fail in every case, once and before the first."""
-        if not 0 < self.detection_iou <= 1:
-            raise InvalidInput(f"detection_iou: expected a number above 0 and up to 1, got {self.detection_iou!r}.")
+        # What was asked for is in `spec` and `metrics`; the rest travels to workers.
+        rest = replace(self.measuring, structures=None, pred_structures=None, metrics=None)
+        object.__setattr__(self, "measuring", rest)
         self.followed()
-        for name, known in (
-            ("hd", get_args(HdMode)),
-            ("resample", (None, "nearest")),
-            ("nan", ("refuse", "background")),
-        ):
-            if getattr(self, name) not in known:
-                choices = " or ".join(map(repr, known))
-                raise InvalidInput(f"{name}: expected {choices}, got {getattr(self, name)!r}.")
-        if self.threshold is not None and not math.isfinite(self.threshold):
-            raise InvalidInput(f"threshold: expected a finite number, got {self.threshold!r}.")
-        object.__setattr__(self, "nsd_tolerance", checked_tolerance(self.nsd_tolerance))
         self._require_every_tolerance()
 
     def followed(self) -> Convention | None:
         """Return the convention of the tool whose numbers are wanted, None for our own."""
-        return followed_convention(self.convention, self.spec.ignore, self.surface, self.hd)
+        return followed_convention(
+            self.measuring.convention, self.spec.ignore, self.measuring.surface, self.measuring.hd
+        )
+
+    def measured(self, threads: int | None) -> Options:
+        """Return what the metrics of a structure are computed by."""
+        rules = DetectionRules(iou_threshold=self.measuring.detection_iou)
+        return Options(self.measuring.surface, self.measuring.hd, rules, threads=threads, convention=self.followed())
 
     def _require_every_tolerance(self) -> None:
-        given = self.nsd_tolerance
+        given = self.measuring.nsd_tolerance
         names = {"named": list(self.spec.parts), "foreground": ["foreground"]}.get(self.spec.mode, [])
-        lacking = [name for name in names if isinstance(given, Mapping) and name not in given]
-        if lacking:
+        missing = [name for name in names if isinstance(given, Mapping) and name not in given]
+        if missing:
             raise InvalidInput(
-                f"nsd_tolerance has no entry for {', '.join(map(repr, lacking))}: give one for every structure, or one "
-                "number for all."
+                f"{option('nsd_tolerance', ...)} has no entry for {', '.join(map(repr, missing))}: "
+                "give one for every structure, or one number for all."
             )
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values: part of the protocol, and of what decides whether a case is measured again."""
-        plain: dict[str, Any] = plain_values(self._stated())
+        reading = {**recorded(self.reading), "segment_number": self.segment_number}
+        plain: dict[str, Any] = plain_values(
+            {**self.spec.to_dict(), "metrics": self.metrics, **recorded(self.measuring), **reading}
+        )
         return plain
 
-    def _stated(self) -> dict[str, Any]:
-        """Return what was asked for, as it was given."""
-        return {
-            "structures": self.spec.mode if self.spec.mode != "named" else self.spec.parts,
-            **({} if self.spec.pred_parts is None else {"pred_structures": self.spec.pred_parts}),
-            **({"allow_absent": True} if self.spec.may_be_absent else {}),
-            "ignore": self.spec.ignore,
-            "metrics": self.metrics,
-            "nsd_tolerance_mm": self.nsd_tolerance,
-            "surface": self.surface,
-            "hd": self.hd,
-            **({} if self.convention is None else {"convention": self.convention}),
-            "detection_iou": self.detection_iou,
-            "segment_number": self.segment_number,
-            "resample": self.resample,
-            "trust_array": self.trust_array,
-            "any_frame_of_reference": self.any_frame_of_reference,
-            "threshold": self.threshold,
-            "max_voxels": self.max_voxels,
-            "frame": self.frame,
-            "nan": self.nan,
-            "allow_nonuniform": self.allow_nonuniform,
-        }
+    @property
+    def segment_number(self) -> int:
+        """The segment of DICOM-SEG files where no structure is named."""
+        return 1 if self.reading.segment_number is None else self.reading.segment_number
 
 
 @dataclass(frozen=True)
@@ -188,14 +156,14 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     if case.pred is None:
         missing = failure(Status.PREDICTION_MISSING, "there is no prediction for this case", notes=remarks.notes)
         return missing | _known_of(gt, job)
-    pred = _read(case.pred, case, options, reference=gt.reference, threshold=options.threshold)
+    pred = _read(case.pred, case, options, reference=gt.reference, threshold=options.reading.threshold)
     remarks.notes += [f"pred: {note}" for note in pred.notes]
     placed = place(
         pred.labels,
         gt.labels,
-        resample=options.resample,
-        trust_array=options.trust_array,
-        any_frame_of_reference=options.any_frame_of_reference,
+        resample=options.reading.resample,
+        trust_array=options.reading.trust_array,
+        any_frame_of_reference=options.reading.any_frame_of_reference,
     )
     remarks.notes += placed.notes
     remarks.outside = placed.outside
@@ -210,14 +178,8 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
         Labeling(pairs.gt, options.spec.ignore),
         Labeling(pairs.pred),
         resolve_metrics(options.metrics),
-        Options(
-            options.surface,
-            options.hd,
-            DetectionRules(iou_threshold=options.detection_iou),
-            threads=job.threads,
-            convention=options.followed(),
-        ),
-        options.nsd_tolerance,
+        options.measured(job.threads),
+        options.measuring.nsd_tolerance,
         case_id=case.case_id,
     )
     return {**_located(placed.gt, remarks), **_scores(measured), "counts": _counts(layers, pairs, options)}
@@ -240,11 +202,11 @@ def _read(
         spacing=case.spacing if not isinstance(source, LabelMap) else None,
         reference=reference,
         threshold=threshold,
-        frame=options.frame,
-        nan=options.nan,
-        allow_nonuniform=options.allow_nonuniform,
-        any_frame_of_reference=options.any_frame_of_reference,
-        limits=Limits(max_voxels=options.max_voxels),
+        frame=options.reading.frame,
+        nan=options.reading.nan,
+        allow_nonuniform=options.reading.allow_nonuniform,
+        any_frame_of_reference=options.reading.any_frame_of_reference,
+        limits=Limits(max_voxels=options.reading.max_voxels),
     )
 
 
@@ -255,7 +217,7 @@ def _is_spacing_assumed(gt: Reading, options: ScoringOptions) -> bool:
         shown = ", ".join(in_mm[:3]) + (" ..." if len(in_mm) > 3 else "")
         raise UnreadableFile(
             f"{gt.labels.source}: its header holds no usable voxel edges, so {shown} cannot be had in mm. Pass "
-            "spacing= (mm per axis), or only metrics that count voxels, such as dice."
+            f"{option('spacing', ...)} in mm per axis, or only metrics that count voxels, such as dice."
         )
     return gt.spacing_source is SpacingSource.ASSUMED and gt.format != "array" and bool(in_mm)
 
@@ -289,7 +251,7 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         remarks.together = "gt"
         remarks.notes.append(
             f"gt: its {len(pairs.gt['foreground'])} labels were taken together as foreground; "
-            'structures="all" measures each'
+            f"{option('structures', 'all')} measures each"
         )
     elif options.spec.mode == "foreground" and len(pairs.pred["foreground"]) > 1:
         remarks.together = "pred"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -13,9 +13,7 @@ from segauge.errors import InvalidInput
 from segauge.io.layouts.structure_files import read_structures
 from segauge.labeling import Labeling, check_ignore
 from segauge.labelmap import is_several
-
-Labels = int | str | Iterable[int | str]
-StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
+from segauge.options import Labels, Measuring, StructureChoice
 
 
 @dataclass(frozen=True)
@@ -34,27 +32,31 @@ class StructureSpec:
     pred_parts: Mapping[str, tuple[int | str, ...]] | None = None
     may_be_absent: bool = False
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a protocol records."""
+        return {
+            "structures": self.parts if self.mode == "named" else self.mode,
+            **({} if self.pred_parts is None else {"pred_structures": self.pred_parts}),
+            **({"allow_absent": True} if self.may_be_absent else {}),
+            "ignore": self.ignore,
+        }
 
-def spec_of(
-    structures: StructureChoice | None,
-    *,
-    label: int | None = None,
-    ignore: int | None = None,
-    pred_structures: Mapping[str, Labels] | Labeling | None = None,
-    allow_absent: bool = False,
-) -> StructureSpec:
-    """Return what the arguments of `evaluate` ask for."""
-    check_ignore(ignore)
-    asked = replace(_asked(structures, label, ignore), may_be_absent=allow_absent)
+
+def spec_of(measuring: Measuring) -> StructureSpec:
+    """Return which structures are asked for."""
+    check_ignore(measuring.ignore)
+    asked = _asked(measuring.structures, measuring.label, measuring.ignore)
+    asked = replace(asked, may_be_absent=measuring.allow_absent)
+    pred_structures = measuring.pred_structures
     if pred_structures is None:
         return asked
     named = pred_structures.structures if isinstance(pred_structures, Labeling) else pred_structures
     given = {str(name): parts for name, parts in named.items()}
-    lacking = [name for name in asked.parts if name not in given]
-    if asked.mode != "named" or lacking:
+    missing = [name for name in asked.parts if name not in given]
+    if asked.mode != "named" or missing:
         raise InvalidInput(
             "pred_structures: expected the labels of every structure in the predictions, for structures that are named"
-            + (f"; {lacking[0]!r} is missing." if lacking else ".")
+            + (f"; {missing[0]!r} is missing." if missing else ".")
         )
     return replace(asked, pred_parts={name: _parts(name, given[name]) for name in asked.parts})
 
@@ -65,7 +67,7 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
             return StructureSpec("foreground", ignore=ignore)
         structures = [label]
     elif label is not None:
-        raise InvalidInput("Give label= or structures=, not both: a structure says which labels it is made of.")
+        raise InvalidInput("Give a label or structures, not both: a structure lists the labels that it is made of.")
     if isinstance(structures, (str, os.PathLike)):
         text = os.fspath(structures)
         if text in ("all", "foreground"):

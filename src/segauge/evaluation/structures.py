@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from segauge.errors import UnknownStructure, UnusableOption
+from segauge.errors import UnknownStructure, UnusableOption, option
 from segauge.evaluation.structure_spec import StructureSpec
 from segauge.io.reading import Reading
 
@@ -101,7 +101,7 @@ def _foreground(side: Side, ignore: int | None, segment_number: int) -> tuple[in
             known = ", ".join(f"{number} ({name})" for number, name in side.names.items())
             raise UnknownStructure(
                 f"{side.reading.labels.source}: has no segment {segment_number}; it has {known}. "
-                "Pass segment_number=, or structures= with their names."
+                f"Pass {option('segment_number', ...)}, or {option('structures', ...)} with their names."
             )
         return (segment_number,)
     return tuple(label for label in side.labels if label != ignore) or side.unused
@@ -199,7 +199,7 @@ class _Search:
         if not side.names:
             raise UnknownStructure(
                 f"{side.reading.labels.source}: has no names for its labels, so {name!r} cannot be found in it. "
-                f"Say which label it is: structures={{{name!r}: 1}}."
+                f"Say which label it is: {option('structures', {name: 1})}."
             )
         return side.named(name)
 
@@ -227,7 +227,7 @@ def _all_pairs(spec: StructureSpec, gt: Side, pred: Side) -> LabelPair:
         nameless = pred if gt.is_folder else gt
         raise UnknownStructure(
             f"{nameless.reading.labels.source}: has no names for its labels, the other side is a folder of named "
-            "masks. Say which label is which: structures={'liver': 1, ...}."
+            f"masks. Say which label is which: {option('structures', {'liver': 1})} and so on."
         )
     in_gt: dict[str, tuple[int, ...]] = {}
     in_pred: dict[str, tuple[int, ...]] = {}

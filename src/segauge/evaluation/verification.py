@@ -17,13 +17,12 @@ from segauge.errors import InvalidInput, SegaugeError
 from segauge.evaluation.cases import Case
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import META_PREFIX, SCHEMA, EvaluationResult
-from segauge.evaluation.scoring import ScoringOptions
-from segauge.evaluation.structure_spec import StructureSpec
 from segauge.io.compat import missing_of
 from segauge.io.tables.json_files import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.notebook import NotebookTable, Shown
 from segauge.nouns import agreeing, counted
+from segauge.options import recorded_names
 from segauge.scores import MetricInfo, Missing, Place, ScoreTable, Status
 from segauge.stats.missing import MissingPolicy
 
@@ -33,8 +32,11 @@ _SAME = 1e-9
 #: A file may not ask for more work than this.
 _MOST_RESAMPLES = 1_000_000
 
-#: What a file may say of how it was measured; some of it stands there only where it was asked for.
-_OPTIONS = {*ScoringOptions(StructureSpec("all"), ()).to_dict(), "pred_structures", "allow_absent", "convention"}
+#: Options that a file may record, by their keys there, with their names; those of structures and metrics are resolved.
+_OPTIONS = {
+    **recorded_names(),
+    **{name: name for name in ("structures", "pred_structures", "allow_absent", "ignore", "metrics")},
+}
 
 #: Parts of a result file that follow from its rows and its protocol.
 _DERIVED = ("n_cases", "config", "summary", "structures", "subgroups")
@@ -276,11 +278,11 @@ def _options(stated: Mapping[str, Any]) -> dict[str, Any]:
     unknown = [key for key in stated if key not in _OPTIONS]
     if unknown:
         raise InvalidInput(f"The result was made with an option that is not known here: {unknown[0]!r}.")
-    options = dict(stated)
-    chosen, tolerance = options.pop("structures"), options.pop("nsd_tolerance_mm")
+    options = {_OPTIONS[key]: value for key, value in stated.items()}
+    chosen = options.pop("structures")
     if isinstance(chosen, str) and chosen not in ("foreground", "all"):
         raise InvalidInput(f"The result names no structures, but {chosen!r}; expected names with their labels.")
-    return {**options, "structures": None if chosen == "foreground" else chosen, "nsd_tolerance": tolerance}
+    return {**options, "structures": None if chosen == "foreground" else chosen}
 
 
 def _same(one: object, other: object) -> bool:

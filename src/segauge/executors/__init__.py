@@ -47,7 +47,7 @@ def run(
     if executor == "processes":
         return run_in_processes(function, items, jobs or 1, timeout)
     if timeout is not None:
-        raise InvalidInput(f'timeout= needs executor="processes": {executor!r} cannot end a running case.')
+        raise InvalidInput(f"timeout: needs the executor 'processes'; {executor!r} cannot end a running case.")
     if executor == "serial":
         return run_serially(function, items)
     if isinstance(executor, str) and executor != "dask" and "://" not in executor:

@@ -24,13 +24,13 @@ from segauge.errors import InvalidInput
 from segauge.evaluation.cases import Case
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import EvaluationResult
-from segauge.evaluation.structure_spec import StructureChoice
 from segauge.grid import Grid
 from segauge.io import read_labels
 from segauge.io.images import write_nifti
 from segauge.io.layouts import grand_challenge as layout
 from segauge.io.layouts.pairs import Pair, image_files
 from segauge.metrics.catalog import resolve_metrics
+from segauge.options import StructureChoice
 from segauge.scores import MetricInfo
 from segauge.stats.missing import AbsentPolicy, MissingPolicy
 

@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput, UnreadableFile
+from segauge.errors import InvalidInput, UnreadableFile, option
 from segauge.grid import Grid, normalize_spacing
 from segauge.io.layers import choose_volume, is_partition, refuse_frame
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
@@ -81,8 +81,8 @@ def _chosen_key(members: Mapping[str, str], source: str, options: ReadOptions) -
     usual = [name for name in _LABEL_KEYS if name in names]
     if not usual:
         raise UnreadableFile(
-            f"{source}: holds the arrays {sorted(names)}. Keep only the one that has the labels, or pass array_key= to "
-            "say which one it is."
+            f"{source}: holds the arrays {sorted(names)}. Keep only the one that has the labels, or "
+            "read it yourself with read_labels(..., array_key=NAME)."
         )
     return usual[0]
 
@@ -201,7 +201,7 @@ def _reading(
     grid, in_space, spacing_source = _grid(layers[0].shape, geometry, source, options)
     if spacing_source is SpacingSource.ASSUMED:
         notes.append(
-            "the file gives no voxel edges: 1 mm is assumed; pass spacing=, or write a sidecar .json with them"
+            f"the file gives no voxel edges: 1 mm is assumed; pass {option('spacing', ...)}, or write a sidecar .json"
         )
     if not in_space:
         notes.append("the file has no world space: it pairs by shape alone")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.errors import UnreadableFile
+from segauge.errors import UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.dicom_files import parser_failures
 from segauge.io.dicom_frames import Frame, decode_frames
@@ -156,7 +156,10 @@ def _stack(header: _Header, source: str, options: ReadOptions, notes: list[str])
             raise UnreadableFile(
                 f"{source}: its frames lie {gaps.min():g} to {gaps.max():g} mm apart, not on a regular stack of slices."
             )
-        distance, note = 1.0, "one slice without a thickness; 1 mm is assumed, pass spacing= for distances in mm"
+        distance, note = (
+            1.0,
+            (f"one slice without a thickness: 1 mm is assumed; pass {option('spacing', ...)} for distances in mm"),
+        )
     if note:
         notes.append(note)
     tilt = tilt_degrees(positions, plane.normal)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.errors import IrregularSeries, UnreadableFile
+from segauge.errors import IrregularSeries, UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.dicom_files import looks_like_dicom, parser_failures, read_dataset
 from segauge.io.dicom_planes import (
@@ -287,7 +287,7 @@ def _stack(ordered: Sequence[_Slice], plane: Plane, folder: Path, *, allow_nonun
         if not allow_nonuniform or not _lie_on_a_line(positions, heights):
             raise IrregularSeries(
                 f"{folder}: {words}. Correct the tilt by resampling the series first"
-                + (", or pass allow_nonuniform=True to take it as a sheared grid." if not allow_nonuniform else ".")
+                + (f", or {option('allow_nonuniform')} to take it as a sheared grid." if not allow_nonuniform else ".")
             )
         notes = (f"{words}; taken as a sheared grid",)
     if not _are_even(heights):
@@ -342,7 +342,7 @@ def _refuse_gaps(heights: Any, ordered: Sequence[_Slice], folder: Path) -> None:
     raise IrregularSeries(
         f"{folder}: the slice distance is not constant, usually {usual:.4g} mm but {'; '.join(places)}"
         f"{' ...' if wide.size > 3 else ''}. A slice is missing, or the spacing varies: complete the series, or "
-        "pass allow_nonuniform=True to let each slice stand for the space around it."
+        f"pass {option('allow_nonuniform')} to let each slice represent the space around it."
     )
 
 

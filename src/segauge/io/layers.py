@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import FileTooLarge, UnreadableFile
+from segauge.errors import FileTooLarge, UnreadableFile, option
 from segauge.io.limits import Limits, check_dimensions
 from segauge.io.reading import ReadOptions
 from segauge.labelmap import LabelArray
@@ -56,7 +56,7 @@ def stack_layers(
                 raise FileTooLarge(
                     f"{source}: its structures overlap so much that they need more than {len(layers)} layers of "
                     f"{voxels} voxels, above the limit of {limits.max_voxels}. "
-                    "If the file is right, raise the limit with max_voxels=."
+                    f"If the file is right, raise the limit with {option('max_voxels', ...)}."
                 )
             layer = np.zeros(tuple(shape), dtype=width)
             layers.append(layer)
@@ -85,7 +85,9 @@ def choose_volume(
     if count == 1:
         return (np.moveaxis(array, axis, 0)[0],), ("an extra axis of length 1 was dropped",)
     if is_time:
-        raise UnreadableFile(f"{source}: is a time series of {count} volumes. Pass frame= (from 0) to choose one.")
+        raise UnreadableFile(
+            f"{source}: is a time series of {count} volumes. Pass {option('frame', ...)} (from 0) to choose one."
+        )
     return split_channels(array, axis, source, options.limits, threshold=options.threshold)
 
 
@@ -114,15 +116,15 @@ def split_channels(
     if array.size and (array.min() < 0 or array.max() > 1):
         raise UnreadableFile(
             f"{source}: has {count} volumes with values other than 0 and 1, so it is no one-hot image. "
-            "If they are time frames, pass frame= (from 0) to choose one."
+            f"If they are time frames, pass {option('frame', ...)} (from 0) to choose one."
         )
     channels = np.moveaxis(array, axis, 0)
     partition = is_partition(array, axis)
     if threshold is not None and not partition:
         raise UnreadableFile(
             f"{source}: has {count} volumes of probabilities, and voxels in which not exactly one of them reaches "
-            f"{threshold:g}. Write the most probable label of each voxel (argmax), or pass frame= (from 0) to take one "
-            "volume."
+            f"{threshold:g}. Write the most probable label of each voxel (argmax), or take one volume with "
+            f"{option('frame', ...)} (from 0)."
         )
     first = 1 if partition else 0
     structures = ((k + 1 - first, [Block((), channels[k] != 0)]) for k in range(first, count))

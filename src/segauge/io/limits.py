@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from segauge.errors import FileTooLarge, UnreadableFile
+from segauge.errors import FileTooLarge, UnreadableFile, option
 
 #: Deflate cannot shrink data by more than this factor (258 bytes from two bits): a compressed file of n bytes can
 #: never hold more than n times this. A header that asks for more lies, and is told so before any allocation.
@@ -45,7 +45,7 @@ def check_dimensions(shape: Sequence[int], source: str, limits: Limits) -> int:
     if voxels > limits.max_voxels:
         raise FileTooLarge(
             f"{source}: the header asks for {size} = {voxels} voxels, more than the limit of {limits.max_voxels}. "
-            "If the file is right, raise the limit with max_voxels=."
+            f"If the file is right, raise the limit with {option('max_voxels', ...)}."
         )
     return voxels
 

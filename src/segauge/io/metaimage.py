@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from segauge.errors import InvalidInput, UnreadableFile
+from segauge.errors import InvalidInput, UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.limits import check_dimensions
@@ -135,7 +135,9 @@ def _grid(
     spacing_source = SpacingSource.HEADER
     named = fields.get("ElementSpacing", fields.get("ElementSize"))
     if named is None:
-        notes.append("the file gives no voxel edges: 1 mm is assumed; pass spacing= for distances in mm")
+        notes.append(
+            f"the file gives no voxel edges: 1 mm is assumed; pass {option('spacing', ...)} for distances in mm"
+        )
         spacing_source = SpacingSource.ASSUMED
     edges = np.array(numbers(named, source, "ElementSpacing", axes) if named else [1.0] * axes)
     # Each row of TransformMatrix is the direction of one axis, so its transpose has them as columns.

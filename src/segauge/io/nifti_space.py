@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from segauge.errors import option
 from segauge.grid import Grid
 from segauge.io.nifti_header import NiftiHeader
 from segauge.io.reading import SpacingSource
@@ -148,7 +149,10 @@ def _bare_affine(header: NiftiHeader, notes: list[str]) -> tuple[npt.NDArray[np.
     if all(_is_edge(edge) for edge in needed):
         return np.diag([*needed, *[1.0] * (3 - len(needed)), 1.0]), SpacingSource.HEADER
     given = ", ".join(f"{edge:g}" for edge in header.pixdim[1:4])
-    notes.append(f"the voxel edges (pixdim {given}) are not usable: 1 mm is assumed; pass spacing= for distances in mm")
+    notes.append(
+        f"the voxel edges (pixdim {given}) are not usable: 1 mm is assumed; "
+        f"pass {option('spacing', ...)} for distances in mm"
+    )
     return np.eye(4), SpacingSource.UNUSABLE
 
 

@@ -11,7 +11,7 @@ from typing import BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput, UnreadableFile
+from segauge.errors import InvalidInput, UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.limits import check_dimensions
@@ -231,7 +231,9 @@ def _grid_of_spacings(
     words = header.fields.get("spacings", "").split()
     chosen = [words[axis] for axis in space_axes] if len(words) > max(space_axes) else []
     if not chosen or "nan" in [word.lower() for word in chosen]:
-        notes.append("the file gives no voxel edges: 1 mm is assumed; pass spacing= for distances in mm")
+        notes.append(
+            f"the file gives no voxel edges: 1 mm is assumed; pass {option('spacing', ...)} for distances in mm"
+        )
         return Grid.from_spacing(shape), False, SpacingSource.ASSUMED
     units = re.findall(r'"([^"]*)"', header.fields.get("units", ""))
     factors = [_millimetres(units[axis], notes) if axis < len(units) else 1.0 for axis in space_axes]

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.errors import GridMismatch, InvalidInput, UnknownStructure, UnreadableFile
+from segauge.errors import GridMismatch, InvalidInput, UnknownStructure, UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.contours import Points, fill, without_repeats
 from segauge.io.layers import Block, stack_layers
@@ -35,8 +35,8 @@ def read_rtstruct(path: Path, dataset: Any, options: ReadOptions) -> Reading:
     if options.reference is None:
         raise InvalidInput(
             f"{path}: contours need a grid to be filled on. "
-            "Put the series of images that they were drawn on beside the file, or pass reference= its folder, or the "
-            "ground truth."
+            "Put the series of images that they were drawn on next to the file; read_labels() and `segauge doctor "
+            "FILE` also take it, or the ground truth, as their reference."
         )
     check_frame_of_reference(structures, options)
     return fill_regions(structures, structures.rois, options.reference, options)
@@ -48,7 +48,8 @@ def check_frame_of_reference(structures: StructureSet, options: ReadOptions) -> 
     if one and other and one != other and not options.any_frame_of_reference:
         raise GridMismatch(
             f"{structures.source}: its contours lie in the frame of reference {one}, the images in {other}. "
-            "Give the images they were drawn on, or pass any_frame_of_reference=True if both are the same space."
+            "Give the images they were drawn on, or, if both are the same space, pass "
+            f"{option('any_frame_of_reference')}."
         )
 
 
@@ -207,7 +208,7 @@ def _slice_axis(indexed: Sequence[Points], who: str, notes: list[str]) -> int | 
     best = max((2, 1, 0), key=lambda axis: counts[axis])
     if counts[best] == 0:
         notes.append(f"{who}: its contours lie oblique to the grid and cannot be filled on it; its mask is empty. "
-                     "Put the images they were drawn on beside the file, or pass reference= their folder")  # fmt: skip
+                     "Put the images they were drawn on next to the file")  # fmt: skip
         return None
     if best != 2:
         notes.append(f"{who}: its contours lie across axis {best} of the grid; they were filled in those planes")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import FileTooLarge, InvalidInput, UnreadableFile
+from segauge.errors import FileTooLarge, InvalidInput, UnreadableFile, option
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import PIECE, ByteStream, pieces
 from segauge.labelmap import LabelArray
@@ -184,7 +184,7 @@ class _Converter:
         if self._options.nan == "refuse":
             raise UnreadableFile(
                 f"{self._source}: holds voxels that are NaN or infinite, labels are whole numbers. "
-                'Clean the file, or pass nan="background" to count them as background.'
+                f"Clean the file, or pass {option('nan', 'background')} to count them as background."
             )
         return np.where(finite, values, 0)
 
@@ -203,7 +203,7 @@ class _Converter:
         if off.size and off[worst] > ROUNDING:
             raise UnreadableFile(
                 f"{self._source}: holds the value {float(values[worst]):.6g}, labels are whole numbers. "
-                "If this is a predicted probability map, pass threshold=0.5 to take it as a mask; "
+                f"If this is a predicted probability map, pass {option('threshold', 0.5)} to take it as a mask; "
                 "a ground truth has to hold labels."
             )
         self._rounded += int(np.count_nonzero(off))
@@ -224,7 +224,7 @@ class _Converter:
         if self._are_whole and self._largest > 1 and self._smallest >= 0:
             raise InvalidInput(
                 f"{self._source}: holds labels, up to {self._largest:g}, and no probabilities: a threshold would make "
-                "one mask of all of them. Leave out threshold= for label maps."
+                f"one mask of all of them. Leave out {option('threshold', ...)} for label maps."
             )
         return Voxels(self.labels, self._notes())
 

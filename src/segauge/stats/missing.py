@@ -82,6 +82,20 @@ class MissingPolicy:
             return self
         return replace(self, failed="worst" if bounded else "last" if self.penalty is None else "penalty")
 
+    @property
+    def sentence(self) -> str:
+        """What the policy does, as a sentence for readers; of a policy that a scale has decided."""
+        failed = {
+            "auto": "a failed case counts as the worst value where there is one, and ranks last otherwise",
+            "worst": "a failed case counts as the worst value",
+            "penalty": "a failed case counts as the penalty",
+            "last": "a failed case has no value, and ranks behind all others",
+            "exclude": "failed cases are left out",
+        }[self.failed]
+        absent = "count as perfect" if self.absent == "perfect" else "are left out where they have no value"
+        missing = "; cases without a prediction are left out" if self.missing == "exclude" else ""
+        return f"{failed[0].upper()}{failed[1:]}; cases without the structure {absent}{missing}."
+
     def __str__(self) -> str:
         missing = "" if self.missing == "failed" else f", missing={self.missing}"
         return f"failed={self.failed}, absent={self.absent}{missing}"

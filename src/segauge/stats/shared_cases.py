@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.scores import ScoreTable, Status
 from segauge.stats.absences import cases_without, found_nothing
 from segauge.stats.estimation import one_column
@@ -79,7 +79,7 @@ def score_matrix(
         None if cluster is None else tuple(cluster.get(case, case) for case in ids),
         np.column_stack([_failures(column, scale) for column in columns.values()]),
         f"{structure} {metric}".strip(),
-        (str(policy.for_scale(scale)), note) if note else (str(policy.for_scale(scale)),),
+        (policy.for_scale(scale).sentence, note) if note else (policy.for_scale(scale).sentence,),
         absent=found_nothing(tables, told, structure, metric, scale, ids, values),
     )
 
@@ -139,8 +139,9 @@ def _agreed_cases(tables: Mapping[str, ScoreTable], cases: CasePolicy) -> tuple[
     if cases == "failed":
         return tuple(sorted(union)), f"a case that a model lacks counts as its failure ({words})"
     raise InvalidInput(
-        f"The models were not scored on the same cases: of {len(union)}, {words}. Pass cases='common' to compare them "
-        "on the cases that all have, or cases='failed' to count a missing case as a failure of that model."
+        f"The models were not scored on the same cases: of {len(union)}, {words}. Pass {option('cases', 'common')} to "
+        f"compare them on the cases that all have, or {option('cases', 'failed')} to count a missing case as a failure "
+        "of that model."
     )
 
 

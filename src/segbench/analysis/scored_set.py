@@ -143,7 +143,7 @@ class ScoredSet:
             failures[places, j] = one.failed[:, 0]
             columns[model] = one.columns[model]
         clusters = None if self.cluster is None else tuple(self.cluster.get(case, case) for case in ids)
-        notes = (str(self.policy.for_scale(scale)), "each model on its own cases")
+        notes = (self.policy.for_scale(scale).sentence, "each model on its own cases")
         title = f"{structure} {metric}".strip()
         return ScoreMatrix(
             ids, self.models, values, scale, columns, clusters, failures, title, notes,

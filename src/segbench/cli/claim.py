@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import console, one_line
-from segauge.cli.wording import policy_in_words
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.nouns import counted
@@ -149,7 +148,7 @@ def _lines(found: Assessment) -> list[str]:
             f"To show a difference of this size with 80 % power: {needed} (these {pair.n} would find it with "
             f"{percent(plan.power)})"
         )
-    return [*lines, *(f"note: {policy_in_words(note)}" for note in found.notes)]
+    return [*lines, *(f"note: {note}" for note in found.notes)]
 
 
 def _review_lines(claim: Claim, found: Review) -> list[str]:
@@ -166,7 +165,7 @@ def _review_lines(claim: Claim, found: Review) -> list[str]:
             needed = "no realistic number of" if one.cases_needed is None else str(one.cases_needed)
             words += f", {needed} cases needed (80 % power)"
         lines.append(words)
-    return [*lines, *(f"note: {policy_in_words(note)}" for note in found.notes)]
+    return [*lines, *(f"note: {note}" for note in found.notes)]
 
 
 def percent(share: float) -> str:

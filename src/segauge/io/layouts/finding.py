@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from segauge.errors import InvalidInput, UnusableOption
+from segauge.errors import InvalidInput, UnusableOption, option
 from segauge.io.dicom_objects import only_segmentation
 from segauge.io.formats import image_stem
 from segauge.io.layouts import bids, folders, grand_challenge, nnunet
@@ -85,5 +85,5 @@ def _refuse_one_of_many(pred: Path, gt: Path) -> None:
     if file.is_file() and folder.is_dir() and (image_stem(file.name) or file.stem) in image_files(folder):
         raise UnusableOption(
             f"{file} is one file, {folder} a folder that has one of the same name. Give two files, or two folders; "
-            'layout="masks" takes the folder for the masks of one case.'
+            f"{option('layout', 'masks')} takes the folder for the masks of one case."
         )

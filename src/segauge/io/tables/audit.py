@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.io.compat import causes_of
 from segauge.io.tables.cells import Cell
 from segauge.nouns import agreeing, counted
@@ -385,6 +385,6 @@ def _unwritten(axes: Axes, chosen: npt.NDArray[np.bool_]) -> dict[TablePlace, Mi
 
 def _refuse_or_note(kind: str, how: str, count: int, words: str, findings: list[Finding]) -> None:
     if how == "refuse":
-        choices = "; ".join(f'{kind}="{choice}" {meaning}' for choice, meaning in _CHOICES[kind].items())
-        raise InvalidInput(f"Refused: {words.rstrip('.')}. To go on all the same: {choices}.")
-    findings.append(Finding(kind, count, words, f'repaired: {kind}="{how}" {_CHOICES[kind][how]}'))
+        choices = "; ".join(f"{option(kind, choice)} {meaning}" for choice, meaning in _CHOICES[kind].items())
+        raise InvalidInput(f"Refused: {words.rstrip('.')}. To continue, choose a repair: {choices}.")
+    findings.append(Finding(kind, count, words, f"repaired: {option(kind, how)} {_CHOICES[kind][how]}"))

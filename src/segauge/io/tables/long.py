@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.io.tables.cells import Cell, Names, Reading, metric_key, number, with_failure
 from segauge.io.tables.delimited import TextTable, read_delimited
 from segauge.scores import Status
@@ -95,4 +95,4 @@ def guessed_metric(path: Path) -> str:
         key = metric_key(word)
         if key in ("dice", "nsd", "iou", "hd95", "hd", "assd", "masd", "asd"):
             return key
-    raise InvalidInput(f"{path.name}: which metric is this? Nothing in the file says; pass metric=, such as 'dice'.")
+    raise InvalidInput(f"{path.name}: does not name its metric; pass {option('metric', 'dice')} or another.")

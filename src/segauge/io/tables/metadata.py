@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.io.tables.delimited import read_delimited
 from segauge.io.tables.frames import Frame, frame_table, is_frame
 from segauge.io.tables.long import COLUMNS
@@ -25,7 +25,7 @@ def read_metadata(path: str | Path | Frame, *, key: str | None = None) -> dict[s
     if column is None:
         raise InvalidInput(
             f"{table.path.name}: no column {repr(key) if key else 'with a usual name for the case ids'}; "
-            f"pass key= one of {', '.join(map(repr, table.header))}."
+            f"pass {option('key', ...)} with one of {', '.join(map(repr, table.header))}."
         )
     found: dict[str, dict[str, str]] = {}
     for i, row in enumerate(table.rows):

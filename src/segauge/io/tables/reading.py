@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.io.tables import long, monai, nnunet, panoptica, results_json, touchstone, wide
 from segauge.io.tables.audit import Audit, Repairs, assemble
 from segauge.io.tables.cells import Cell, Names, Reading
@@ -161,5 +161,6 @@ def _format_of(path: Path, key: str) -> TableFormat:
             return found
     raise InvalidInput(
         f"{path.name}: is none of the known kinds of result files ({', '.join(f.name for f in FORMATS.values())}). "
-        "A plain table needs a column named case (or name, subject, image_id ...); or say format= and columns=."
+        "A plain table needs a column named case (or name, subject, image_id ...); or pass "
+        f"{option('format', ...)} and {option('columns', ...)}."
     )

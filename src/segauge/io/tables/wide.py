@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from segauge.errors import InvalidInput, MissingExtra
+from segauge.errors import InvalidInput, MissingExtra, option
 from segauge.io.tables.cells import Cell, Names, Reading, metric_key, number, with_failure
 from segauge.io.tables.delimited import MAX_BYTES, TextTable, read_delimited
 from segauge.io.tables.long import COLUMNS, cells_of, find_column, guessed_metric, told_status
@@ -37,7 +37,9 @@ def _wide_cells(table: TextTable, names: Names) -> Reading:
     case, model = (find_column(table, role, names) for role in ("case", "model"))
     structure = find_column(table, "structure", names)
     if case is None:
-        raise InvalidInput(f"{table.path.name}: no case column; name it with columns={{'case': ...}}: {table.header}.")
+        raise InvalidInput(
+            f"{table.path.name}: no case column; name it with {option('columns', {'case': 'NAME'})}: {table.header}."
+        )
     told = None if structure is None else table.column("status")
     words = None if told is None else table.column("reason")
     taken = {case, model, structure, told, words}
