@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest --dist worksteal
 export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench
+.PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench mutants
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
@@ -19,6 +19,7 @@ help:
 	@echo "make docs   build the documentation site into build/docs; warnings are errors"
 	@echo "make images make the pictures of README and docs again (needs chromium)"
 	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
+	@echo "make mutants  change single operators of a module and list the changes that its tests do not notice (FILE=, TESTS=, ARGS=--sample 40)"
 	@echo "make clean  remove the environment and what the builds left"
 
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
@@ -75,6 +76,11 @@ images: $(VENV)/.installed
 
 bench: $(VENV)/.installed
 	$(BIN)/python -m benchmarks.publish $(ARGS)
+
+FILE ?= src/segauge/grid.py
+TESTS ?= tests/test_grid.py tests/test_placement.py
+mutants: $(VENV)/.installed
+	$(BIN)/python benchmarks/mutants.py $(FILE) --tests $(TESTS) $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -65,6 +65,28 @@ class TestGrid:
         noisy = Grid(grid.shape, grid.affine + 1e-5)
         assert grid.relation_to(noisy).kind is Kinship.SAME
 
+    @pytest.mark.parametrize("spacing", [(1.0, 2.0, 3.0), (3.0, 0.5, 1.0)])
+    @pytest.mark.parametrize("axis", range(3))
+    def test_the_same_place_is_a_hundredth_of_the_shortest_edge(self, spacing, axis):
+        """Ten times as much, or the longest edge, would hide a shift that moves a surface distance."""
+        grid = Grid.from_spacing((6, 5, 4), spacing)
+        kinds = {}
+        for share in (0.009, 0.011):
+            shift = np.zeros(3)
+            shift[axis] = share * min(spacing)
+            kinds[share] = [
+                first.relation_to(second).kind
+                for other in (Grid.from_spacing((6, 5, 4), spacing, shift),)
+                for first, second in ((grid, other), (other, grid))
+            ]
+        assert kinds == {0.009: [Kinship.SAME] * 2, 0.011: [Kinship.DIFFERENT] * 2}
+
+    def test_the_same_place_is_asked_of_the_corner_that_lies_furthest_off(self):
+        """A spacing that is wrong by 0.2 % adds up over the image: 0.008 mm after 5 voxels, 0.4 mm after 200."""
+        for count, kind in ((5, Kinship.SAME), (200, Kinship.DIFFERENT)):
+            grid = Grid.from_spacing((count, 5, 4), (1, 1, 1))
+            assert grid.relation_to(Grid.from_spacing((count, 5, 4), (1.002, 1, 1))).kind is kind
+
     @pytest.mark.parametrize(
         ("other", "words"),
         [

@@ -15,7 +15,7 @@ from tests.badinputs.files import AFFINE, labels, metaimage_bytes, nifti_bytes, 
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io import SpacingSource, load_mask, read_labels
+from segauge.io import SpacingSource, load_mask, read_image, read_labels, streams
 from segauge.io.formats import FORMATS, identify, image_stem
 from segauge.labelmap import LabelMap
 
@@ -416,3 +416,50 @@ def test_long_stretches_of_background_and_what_lies_between_them(tmp_path, zippe
     path = tmp_path / ("a.nii.gz" if zipped else "a.nii")
     path.write_bytes(gzip.compress(data) if zipped else data)
     assert np.array_equal(read_labels(path).labels.layers[0], array)
+
+
+#: Each reader of compressed voxels: the file, how many bytes its checksum has, and who reads it.
+COMPRESSED = {
+    "nifti": ("a.nii.gz", gzip.compress(nifti_bytes(labels()), mtime=0), 8, read_labels),
+    "nifti as image": ("a.nii.gz", gzip.compress(nifti_bytes(labels()), mtime=0), 8, read_image),
+    "nrrd gzip": (
+        "a.nrrd", nrrd_bytes(labels(), {"encoding": "gzip"}, gzip.compress(labels().tobytes(order="F"), mtime=0)), 8,
+        read_labels,
+    ),
+    "nrrd bzip2": (
+        "a.nrrd", nrrd_bytes(labels(), {"encoding": "bzip2"}, bz2.compress(labels().tobytes(order="F"))), 4,
+        read_labels,
+    ),
+    "metaimage": (
+        "a.mha", metaimage_bytes(labels(), {"CompressedData": "True"}, zlib.compress(labels().tobytes(order="F"))), 4,
+        read_labels,
+    ),
+}  # fmt: skip
+
+
+@pytest.fixture(params=["isal", "zlib"])
+def inflater(request, monkeypatch):
+    """Both modules that may inflate: isal's where it is installed, else Python's own."""
+    if request.param == "isal":
+        pytest.importorskip("isal")
+    else:
+        monkeypatch.setattr(streams, "_zlib_module", lambda: zlib)
+
+
+@pytest.mark.usefixtures("inflater")
+@pytest.mark.parametrize("kind", COMPRESSED)
+def test_compressed_voxels_count_only_with_their_checksum(tmp_path, kind):
+    """A .nii.gz cut by 4 bytes has all its voxels, but nothing proves them: it must not be read silently."""
+    name, data, checksum, read = COMPRESSED[kind]
+    path = tmp_path / name
+    path.write_bytes(data)
+    read(path)
+    for cut in range(1, checksum + 1):
+        path.write_bytes(data[:-cut])
+        with pytest.raises(UnreadableFile, match=r"ends before its checksum|damaged|expected"):
+            read(path)
+    if kind != "nrrd bzip2":  # its checksum does not lie on whole bytes
+        for place in range(1, checksum + 1):
+            path.write_bytes(data[:-place] + bytes([data[-place] ^ 1]) + data[len(data) - place + 1 :])
+            with pytest.raises(UnreadableFile, match="the compressed data is damaged"):
+                read(path)
