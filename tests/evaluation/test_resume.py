@@ -68,6 +68,31 @@ def test_only_what_changed_is_measured_again(tmp_path, measured):
     assert measured == ["new"]
 
 
+def test_files_that_were_moved_are_not_measured_again(tmp_path, measured):
+    """Paths were part of the key: the same files in another folder were measured again."""
+    first = evaluate(make_cases(tmp_path / "here", 2), cache=tmp_path / "cache", metrics=["dice"])
+    (tmp_path / "here").rename(tmp_path / "there")
+    there = [
+        Case(f"c{i:03}", *(tmp_path / "there" / side / f"c{i:03}.nii" for side in ("pred", "gt"))) for i in range(2)
+    ]
+    measured.clear()
+    again = evaluate(there, cache=tmp_path / "cache", metrics=["dice"])
+    assert measured == []
+    assert again.table.values.tolist() == first.table.values.tolist()
+
+
+def test_what_was_said_of_files_elsewhere_is_not_said_again(tmp_path, measured):
+    (case,) = make_cases(tmp_path / "here", 1)
+    case.pred.write_bytes(case.pred.read_bytes()[:-10])
+    assert evaluate([case], cache=tmp_path / "cache").failures["c000"][1].startswith(str(tmp_path / "here"))
+    (tmp_path / "here").rename(tmp_path / "there")
+    moved = Case("c000", *(tmp_path / "there" / side / "c000.nii" for side in ("pred", "gt")))
+    for times in (2, 2):
+        found = evaluate([moved], cache=tmp_path / "cache")
+        assert found.failures["c000"][1].startswith(str(tmp_path / "there"))
+        assert len(measured) == times
+
+
 def test_the_order_of_cases_and_the_workers_change_nothing(tmp_path):
     cases = make_cases(tmp_path, 5)
     one = evaluate(cases).to_json(tmp_path / "one.json").read_bytes()

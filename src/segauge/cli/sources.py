@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 from segauge.cli.parsing import FINITE, add_interval_arguments
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
+from segauge.io.tables.cells import ROLES
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.metrics.catalog import called
 from segauge.stats.matrix import ScoreMatrix
@@ -26,6 +28,10 @@ if TYPE_CHECKING:
 KEY_HELP = "column of the case ids in the metadata (default: recognised, such as case, case_id, name or id)"
 
 
+#: Help of `--columns`, wherever plain tables are read.
+COLUMNS_HELP = "what columns of a plain table are: case=patient_id,model=team,value=score"
+
+
 def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None = "+") -> None:
     """Add the arguments that say which files to read and how: one or more files, none or more ("*"), or no list."""
     if fewest is not None:
@@ -37,8 +43,7 @@ def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None 
         "--format", default="auto", choices=("auto", *FORMATS), help="kind of file (default: recognised)"
     )
     group.add_argument(
-        "--columns", action="append", default=[], metavar="ROLE=NAME",
-        help="what a column of a plain table is: case=patient_id, model=team, value=score; give it per column",
+        "--columns", action="append", default=[], metavar="ROLE=NAME", help=COLUMNS_HELP,
     )  # fmt: skip
     add_repair_arguments(group, get_type_hints(Repairs))
 
@@ -107,7 +112,7 @@ def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedSc
     files: Any = {name: path for name, path in named if name} or [path for _, path in named]
     repairs = Repairs(**{name: getattr(args, name) for name in get_type_hints(Repairs)})
     return read_scores(
-        files, format=args.format, metric=args.metric, columns=dict(map(role_and_name, args.columns)), repairs=repairs
+        files, format=args.format, metric=args.metric, columns=named_columns(args.columns), repairs=repairs
     )
 
 
@@ -146,12 +151,16 @@ def paths_of(sources: Iterable[str]) -> list[Path]:
     return [named_source(source)[1] for source in sources]
 
 
-def role_and_name(text: str) -> tuple[str, str]:
-    """Return role and column of ROLE=NAME."""
-    role, sign, name = text.partition("=")
-    if not sign:
-        raise InvalidInput(f"Expected ROLE=NAME, such as case=patient_id, got {text!r}.")
-    return role, name
+def named_columns(given: Iterable[str]) -> dict[str, str]:
+    """Return the columns by role of ROLE=NAME,ROLE=NAME; a comma before anything else belongs to the name."""
+    found: dict[str, str] = {}
+    for text in (part for one in given for part in re.split(rf",(?=\s*(?:{'|'.join(ROLES)})\s*=)", one)):
+        role, sign, name = (part.strip() for part in text.partition("="))
+        if not (sign and name):
+            raise InvalidInput(f"--columns: expected ROLE=NAME, such as case=patient_id, got {text!r}.")
+        if found.setdefault(role, name) != name:
+            raise InvalidInput(f"--columns: {role} was given twice, as {found[role]!r} and {name!r}.")
+    return found
 
 
 def metadata_of(args: argparse.Namespace, *imported: ImportedScores) -> Mapping[str, Mapping[str, str]] | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 from segauge import errors
@@ -126,6 +127,7 @@ class _Kept:
         self.metadata = dict(case.metadata)
         self.spacing = case.spacing
         self.names = {"pred": source_name(case.pred), "gt": source_name(case.gt)}
+        self.places = [str(one) for one in (case.pred, case.gt) if isinstance(one, (str, os.PathLike))]
         self.hashes: dict[str, str | None] = {}
         self.key: str | None = None
 
@@ -152,7 +154,7 @@ class _Dataset:
                 continue
             key = self.cases[job.case.case_id].key
             if self._journal is not None and key is not None and is_repeatable(record):
-                self._journal.add(key, record)
+                self._journal.add(key, {**record, "places": _places_in(record, self.cases[job.case.case_id].places)})
             self._keep(job.case.case_id, record)
         if not self.cases:
             raise InvalidInput("Expected at least one case to evaluate, got none.")
@@ -172,7 +174,7 @@ class _Dataset:
             kept = self.cases[case.case_id] = _Kept(case)
             kept.hashes = {"pred": _hash(case.pred), "gt": _hash(case.gt)}
             kept.key = self._key(case, kept)
-            known = None if self._journal is None or kept.key is None else self._journal.get(kept.key)
+            known = self._known(kept)
             if known is not None:
                 self._keep(case.case_id, known)
                 continue
@@ -181,12 +183,21 @@ class _Dataset:
             number += 1
 
     def _key(self, case: Case, kept: _Kept) -> str | None:
+        """Return what decides whether a case was measured: contents and options, not where its files lie."""
         if kept.hashes["gt"] is None or (case.pred is not None and kept.hashes["pred"] is None):
             return None
-        # Names stand in messages and notes, so a file of the same content elsewhere is another case.
-        names = [str(source) if isinstance(source, (str, os.PathLike)) else "" for source in (case.pred, case.gt)]
-        parts = [_RECORDS, _versions(), self._options.to_dict(), case.case_id, names, kept.hashes, case.spacing]
+        endings = [Path(place).suffix for place in kept.places]
+        parts = [_RECORDS, _versions(), self._options.to_dict(), case.case_id, endings, kept.hashes, case.spacing]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def _known(self, kept: _Kept) -> Record | None:
+        """Return the record of a case that was measured; one that speaks of files elsewhere is made again."""
+        if self._journal is None or kept.key is None:
+            return None
+        record: Record | None = self._journal.get(kept.key)
+        if record is None or not set(record.pop("places", ())) <= set(kept.places):
+            return None
+        return record
 
     def _keep(self, case: str, record: Record) -> None:
         self._records[case] = record
@@ -230,6 +241,14 @@ class _Dataset:
             "statistics": dict(statistics),
             "files": files,
         }
+
+
+def _places_in(record: Record, places: Iterable[str]) -> list[str]:
+    """Return the files of a case whose folders its notes and reasons name."""
+    words = json.dumps(record, ensure_ascii=False)
+    folders = {place: str(Path(place).parent) for place in places}
+    named = {place: place if folder == "." else folder for place, folder in folders.items()}
+    return [place for place, name in named.items() if json.dumps(name, ensure_ascii=False)[1:-1] in words]
 
 
 def _refuse_mistaken_option(records: Mapping[str, Record], options: ScoringOptions) -> None:

@@ -15,13 +15,15 @@ from segauge.io.streams import list_folder, open_file
 from segauge.labelmap import LabelMap
 
 _PIECE = 1 << 20
+#: So much of a slice is looked at: more than its header takes.
+_HEAD = 1 << 14
 
 
 def content_hash(source: Any) -> str:
     """Return the SHA-256 of what a source of labels holds: a file with those that belong to it, a folder, an array.
 
-    A DICOM file may be a structure set drawn on a series beside it, so for a folder that holds it the names, sizes and
-    times of its other files count as well.
+    A DICOM file may be a structure set drawn on a series beside it, so the names, sizes and first bytes, where the
+    place of a slice is written, of the files in the folders beside it count as well.
 
     Raises:
         UnreadableFile: if a file cannot be read.
@@ -102,8 +104,8 @@ def _add_series_beside(digest: Any, path: Path) -> None:
         return
     for folder in (path.parent, *(entry for entry in list_folder(path.parent) if entry.is_dir())):
         for entry in list_folder(folder):
-            try:
-                facts = entry.stat()
-            except OSError as error:
-                raise UnreadableFile(f"{entry}: cannot be opened: {error.strerror}.") from error
-            digest.update(f"{entry.name}\0{facts.st_size}\0{facts.st_mtime_ns}\0".encode(errors="surrogateescape"))
+            if entry.is_dir():
+                continue
+            with open_file(entry) as file:
+                digest.update(f"{entry.name}\0".encode(errors="surrogateescape") + file.read(_HEAD))
+            digest.update(f"\0{entry.stat().st_size}\0".encode())

@@ -8,14 +8,15 @@ from typing import Any
 
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import (
+    COLUMNS_HELP,
     KEY_HELP,
     add_policy_arguments,
     add_repair_arguments,
     console,
+    named_columns,
     named_source,
     one_line,
     policy_of,
-    role_and_name,
     scale_for,
 )
 from segauge.errors import InvalidInput
@@ -68,10 +69,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--format", default="auto", choices=("auto", *FORMATS), help="kind of file (default: recognised)"
     )
-    group.add_argument(
-        "--columns", action="append", default=[], metavar="ROLE=NAME",
-        help="what a column of a plain table is: case=patient_id, model=team, value=score; give it per column",
-    )  # fmt: skip
+    group.add_argument("--columns", action="append", default=[], metavar="ROLE=NAME", help=COLUMNS_HELP)
     group.add_argument(
         "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
     )
@@ -129,7 +127,7 @@ def study_options(results: list[str], args: argparse.Namespace, **further: Any) 
         key=args.key,
         models=args.models,
         format=args.format,
-        columns=dict(map(role_and_name, args.columns)),
+        columns=named_columns(args.columns),
         repairs=repairs,
         metric=args.metric,
         cluster=args.cluster,

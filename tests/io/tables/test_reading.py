@@ -228,6 +228,30 @@ def test_unusual_columns_can_be_named(tmp_path):
         read_scores(path, format="wide", columns={"case": "nope"})
 
 
+@pytest.mark.parametrize("kind", ["auto", "wide", "long"])
+def test_a_column_with_a_role_is_not_guessed_for_another(tmp_path, kind):
+    """`case=task` made a board per task of one case each: the column was the case and the structure, too."""
+    path = write(tmp_path / "x.csv", "model,task,score\na,t1,0.5\na,t2,0.75\nb,t1,0.25\nb,t2,1\n")
+    table = read_scores(path, format=kind, columns={"case": "task"}, metric="dice").tables["a"]
+    assert (table.cases, table.structures, table.values.ravel().tolist()) == (("t1", "t2"), ("structure",), [0.5, 0.75])
+
+
+def test_told_columns_make_a_plain_table_of_a_file(tmp_path):
+    path = write(tmp_path / "x.csv", "pid,net,grade,case\np1,a,0.5,c\n")
+    columns = {"case": "pid", "model": "net", "value": "grade"}
+    assert read_scores(path, columns=columns, metric="dice").tables["a"]["p1", "structure", "dice"].value == 0.5
+
+
+@pytest.mark.parametrize(
+    ("columns", "words"),
+    [({"cases": "task"}, "no role 'cases'; there are"), ({"case": "task", "model": "task"}, "'task' was given two")],
+)
+def test_roles_that_cannot_be(tmp_path, columns, words):
+    path = write(tmp_path / "x.csv", "model,task,score\na,t1,0.5\n")
+    with pytest.raises(InvalidInput, match=words):
+        read_scores(path, columns=columns)
+
+
 def test_nnunet_summary(tmp_path):
     def metrics(dice, n_pred, n_ref):
         return {"Dice": dice, "IoU": dice, "n_pred": n_pred, "n_ref": n_ref}

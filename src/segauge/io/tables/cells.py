@@ -46,6 +46,10 @@ class Reading:
     metadata: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
 
+#: What a column of a plain table can be.
+ROLES = ("model", "case", "structure", "metric", "value")
+
+
 @dataclass(frozen=True)
 class Names:
     """What the user says about a file that does not say it itself: model, metric, and which columns are what."""
@@ -54,6 +58,15 @@ class Names:
     metric: str | None = None
     structure: str | None = None
     columns: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        unknown = [role for role in self.columns if role not in ROLES]
+        if unknown:
+            raise InvalidInput(f"columns: no role {unknown[0]!r}; there are {', '.join(ROLES)}.")
+        named = list(self.columns.values())
+        twice = next((name for name in named if named.count(name) > 1), None)
+        if twice is not None:
+            raise InvalidInput(f"columns: {twice!r} was given two roles; a column has one.")
 
 
 _ALIASES = {

@@ -32,13 +32,20 @@ def recognises(path: Path) -> bool:
 
 
 def find_column(table: TextTable, role: str, names: Names) -> int | None:
-    """Return the column that plays a role: the one the user named, or one with a usual name."""
+    """Return the column of a role: the one that the user named, or one with a usual name that has no role yet."""
     told = names.columns.get(role)
     if told is None:
-        return table.column(*COLUMNS[role])
+        return free_column(table, names, *COLUMNS[role])
     if told not in table.header:
         raise InvalidInput(f"{table.path.name}: no column {told!r}; there are {', '.join(table.header)}.")
     return table.header.index(told)
+
+
+def free_column(table: TextTable, names: Names, *spellings: str) -> int | None:
+    """Return the first column of these names, ignoring case, to which the user gave no role."""
+    taken = set(names.columns.values())
+    lower = ["" if name in taken else name.lower() for name in table.header]
+    return next((lower.index(name) for name in spellings if name in lower), None)
 
 
 def read(path: Path, names: Names) -> Reading:
@@ -59,7 +66,7 @@ def cells_of(table: TextTable, names: Names) -> Reading:
     if places["metric"] is None and names.metric is None:
         fallback["metric"] = guessed_metric(table.path)
     reading = Reading([], list(table.remarks))
-    told = table.column("status")
+    told = free_column(table, names, "status")
     is_challenger = places["structure"] is not None and places["model"] is not None and places["metric"] is None
     for i, row in enumerate(table.rows):
         named = {

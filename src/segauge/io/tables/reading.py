@@ -83,6 +83,7 @@ def read_scores(
         metric: name of the metric, where the file does not say.
         structure: name of the structure, where the file does not say.
         columns: for tables with unusual headers: role ("model", "case", "structure", "metric", "value") to column name.
+            A file with such columns is a plain table, and a column with a role is taken for nothing else.
         repairs: what to do with problems; all are refused by default.
 
     """
@@ -140,7 +141,7 @@ def _read(source: Source, key: str, names: Names) -> tuple[str, Reading]:
     if is_frame(source):
         return "data frame", wide.cells_of_table(frame_table(source), names)
     path = Path(cast("str | Path", source))
-    found = _format_of(path, key)
+    found = _format_of(path, key, names)
     try:
         return found.key, found.read(path, names)
     except InvalidInput:
@@ -149,13 +150,15 @@ def _read(source: Source, key: str, names: Names) -> tuple[str, Reading]:
         raise InvalidInput(f"{path.name}: is not built as its kind ({found.name}) is: {error!r}.") from error
 
 
-def _format_of(path: Path, key: str) -> TableFormat:
+def _format_of(path: Path, key: str, names: Names) -> TableFormat:
     if not path.exists():
         raise InvalidInput(f"{path}: there is no such file or folder.")
     if key != "auto":
         if key not in FORMATS:
             raise InvalidInput(f"No table format {key!r}; there are {', '.join(FORMATS)}.")
         return FORMATS[key]
+    if names.columns and path.suffix.lower() in (".csv", ".tsv", ".txt", ".parquet"):
+        return FORMATS["wide"]  # whose reader takes a long table for what it is
     for found in FORMATS.values():
         if found.recognises(path):
             return found

@@ -7,7 +7,7 @@ from pathlib import Path
 from segauge.errors import InvalidInput, MissingExtra, option
 from segauge.io.tables.cells import Cell, Names, Reading, metric_key, number, with_failure
 from segauge.io.tables.delimited import MAX_BYTES, TextTable, read_delimited
-from segauge.io.tables.long import COLUMNS, cells_of, find_column, guessed_metric, told_status
+from segauge.io.tables.long import COLUMNS, cells_of, find_column, free_column, guessed_metric, told_status
 from segauge.metrics.catalog import described
 
 #: Columns with these names are metrics; all others are structures.
@@ -40,8 +40,8 @@ def _wide_cells(table: TextTable, names: Names) -> Reading:
         raise InvalidInput(
             f"{table.path.name}: no case column; name it with {option('columns', {'case': 'NAME'})}: {table.header}."
         )
-    told = None if structure is None else table.column("status")
-    words = None if told is None else table.column("reason")
+    told = None if structure is None else free_column(table, names, "status")
+    words = None if told is None else free_column(table, names, "reason")
     taken = {case, model, structure, told, words}
     scores = [j for j, name in enumerate(table.header) if j not in taken and name]
     metrics = [j for j in scores if _is_metric(table.header[j], by_structure=structure is None)]
