@@ -7,6 +7,8 @@ JOBS ?= 2
 PYTEST := $(BIN)/python -m pytest --dist worksteal
 # Where the environment forbids to keep bytecode, every process a test starts would compile all it imports again.
 export PYTHONDONTWRITEBYTECODE :=
+KERNEL := $(shell find native -name '*.?pp')
+CLANG_FORMAT := 14
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench mutants
@@ -22,10 +24,11 @@ help:
 	@echo "make mutants  change single operators of a module and list the changes that its tests do not notice (FILE=, TESTS=, ARGS=--sample 40)"
 	@echo "make clean  remove the environment and what the builds left"
 
-$(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(wildcard native/*)
+$(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(KERNEL)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --editable '.[dev]'
+	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --config-settings=cmake.define.SEGAUGE_WERROR=ON --editable '.[dev]'
+	@$(BIN)/python -c 'import segauge.geometry._kernel' || { echo "The kernel was not built: pip install --verbose --editable . shows why."; exit 1; }
 	@touch $@
 
 demo: $(VENV)/.installed
@@ -40,6 +43,9 @@ lint: $(VENV)/.installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	@if clang-format --version 2>/dev/null | grep -q 'version $(CLANG_FORMAT)\.'; then \
+		clang-format --dry-run --Werror $(KERNEL); \
+	else echo "clang-format $(CLANG_FORMAT) is missing: the layout of native/ was not checked (other versions break lines elsewhere)"; fi
 
 types: $(VENV)/.installed
 	$(BIN)/mypy

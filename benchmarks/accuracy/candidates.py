@@ -7,9 +7,9 @@ Every candidate moves the vertices of the same marching-cubes surface along thei
 - `middle`: marching cubes.
 - `distance map`: the zero of the signed Euclidean distance map (to the nearest centre of the other class) after a
   Gaussian of one smallest voxel edge.
-- `one bell`: the depths of one bell of 1.5 edges.
-- `two bells`: the depths of 1.5 edges and 1.5 / sqrt(2), curvature cancelled.
-- `three bells`: two widths where the object is thick, two narrower ones where it is thin.
+- `one Gaussian`: the depths of one Gaussian of 1.5 edges.
+- `two Gaussians`: the depths of 1.5 edges and 1.5 / sqrt(2), curvature cancelled.
+- `three Gaussians`: two widths where the object is thick, two narrower ones where it is thin.
 - `the rule`: that of segauge.geometry.subvoxel, in which chords end caps and outlines count between thick slices.
 - `elastic net` (with --slow): vertices relaxed until the bending of the net is least, held to their edges.
 """
@@ -41,7 +41,7 @@ Cuts = list[Floats]
 
 SPACINGS = ((1.0, 1.0, 1.0), (0.8, 0.8, 2.5), (0.8, 0.8, 5.0))
 _RELAXATIONS = 200
-_MARGIN = 7  # voxels of background: bells and distance maps reach beyond the object
+_MARGIN = 7  # voxels of background: Gaussians and distance maps reach beyond the object
 
 
 def middle(mask: Bools, rule: SubvoxelRule) -> Cuts:
@@ -56,24 +56,24 @@ def distance_map(mask: Bools, rule: SubvoxelRule) -> Cuts:
     return _zeros_of(mask, ndimage.gaussian_filter(field, spacing.min() / spacing, truncate=4))
 
 
-def one_bell(mask: Bools, rule: SubvoxelRule) -> Cuts:
-    """Return what the depths of one bell say."""
-    return _zeros_of(mask, _bell(mask, rule, 1.5))
+def one_gaussian(mask: Bools, rule: SubvoxelRule) -> Cuts:
+    """Return what the depths of one Gaussian say."""
+    return _zeros_of(mask, _gaussian(mask, rule, 1.5))
 
 
-def two_bells(mask: Bools, rule: SubvoxelRule) -> Cuts:
-    """Return what the depths of two bells say in which curvature cancels."""
-    return _zeros_of(mask, 2 * _bell(mask, rule, 1.5 / np.sqrt(2)) - _bell(mask, rule, 1.5))
+def two_gaussians(mask: Bools, rule: SubvoxelRule) -> Cuts:
+    """Return what the depths of two Gaussians say in which curvature cancels."""
+    return _zeros_of(mask, 2 * _gaussian(mask, rule, 1.5 / np.sqrt(2)) - _gaussian(mask, rule, 1.5))
 
 
-def three_bells(mask: Bools, rule: SubvoxelRule) -> Cuts:
-    """Return what the bells of the rule say along all axes."""
+def three_gaussians(mask: Bools, rule: SubvoxelRule) -> Cuts:
+    """Return what the Gaussians of the rule say along all axes."""
     return edge_positions(mask, dataclasses.replace(rule, cap_axes=(), thick_axes=()))
 
 
 def elastic_net(mask: Bools, rule: SubvoxelRule) -> Cuts:
     """Return the places of vertices that minimise the sum of squared bendings, each held to its own edge."""
-    start = three_bells(mask, rule)
+    start = three_gaussians(mask, rule)
     edges = [np.isfinite(cut) for cut in start]
     counts = [int(edge.sum()) for edge in edges]
     axis = np.repeat(np.arange(3), counts)
@@ -100,16 +100,16 @@ def elastic_net(mask: Bools, rule: SubvoxelRule) -> Cuts:
 CANDIDATES: Mapping[str, Callable[[Bools, SubvoxelRule], Cuts]] = {
     "middle": middle,
     "distance map": distance_map,
-    "one bell": one_bell,
-    "two bells": two_bells,
-    "three bells": three_bells,
+    "one Gaussian": one_gaussian,
+    "two Gaussians": two_gaussians,
+    "three Gaussians": three_gaussians,
     "the rule": edge_positions,
 }
 SLOW: Mapping[str, Callable[[Bools, SubvoxelRule], Cuts]] = {"elastic net": elastic_net}
 
 
-def _bell(mask: Bools, rule: SubvoxelRule, width: float) -> Floats:
-    """Return signed depths from one bell, positive inside."""
+def _gaussian(mask: Bools, rule: SubvoxelRule, width: float) -> Floats:
+    """Return signed depths from one Gaussian, positive inside."""
     from scipy.special import ndtri
 
     spacing = np.diag(rule.linear)

@@ -8,7 +8,7 @@ and smooth: the blur of a mask by a Gaussian of 1 mm, cut at one half (`benchmar
 tool gets the same: for each centre of a coarse voxel, whether it lies inside. The truth is measured between the
 objects' own surfaces, extracted on a grid of 0.5 mm with vertices where the field is zero; no candidate has a part in
 it. (On a kidney, a grid of 0.4 mm changes ASSD and MASD by 0.0003 mm, HD95 by 0.002 mm, NSD by less than 0.0001, and
-HD, where it is the tip of a thin fold, by 0.09 mm.) The blur is that of the fine mask: the bells of our sub-voxel
+HD, where it is the tip of a thin fold, by 0.09 mm.) The blur is that of the fine mask: the Gaussians of our sub-voxel
 surface see only the coarse one, and know as little of it as the other tools.
 
 **What else is shown.** How far each tool's coarse number is from its own number on a grid of 0.5 mm: its dependence on

@@ -2,14 +2,14 @@
 
 `python -m benchmarks.accuracy.rules [--pairs 6] [--set name] [--shapes ball,torus] [--organs N] [--offsets 3]`
 
-- `the rule`: three bells, chords that end caps, and between thick slices circles through outlines.
-- `bells alone`: neither chords nor circles.
+- `the rule`: three Gaussians, chords that end caps, and between thick slices circles through outlines.
+- `Gaussians alone`: neither chords nor circles.
 - `no chords`: what is said. `no thick slices`: across them neither circles nor diagonal chords, nor a third layer.
 - `round caps`: all caps are taken to be round, whatever a third layer says of them.
 - `sure chords`: chords are believed, whatever errors of their ends would do.
 - `short chords`: they reach half as far.
-- `chords on slopes`: also where bells see a slope of more than 45 degrees.
-- `even bells`: what bells say of caps counts the same, whatever they see of a slope.
+- `chords on slopes`: also where Gaussians see a slope of more than 45 degrees.
+- `even Gaussians`: what Gaussians say of caps counts the same, whatever they see of a slope.
 - `no strips`: nothing is known of these.
 
 On solids with closed-form truth and, with `--organs`, on the smallest N of the readers' organs (0: none). All of it in
@@ -37,7 +37,7 @@ from segauge.geometry.subvoxel import SubvoxelRule, subvoxel_rule
 
 RULES: Mapping[str, Callable[[SubvoxelRule], SubvoxelRule]] = {
     "the rule": lambda rule: rule,
-    "bells alone": lambda rule: dataclasses.replace(rule, cap_axes=(), thick_axes=()),
+    "Gaussians alone": lambda rule: dataclasses.replace(rule, cap_axes=(), thick_axes=()),
     "no chords": lambda rule: dataclasses.replace(rule, cap_axes=()),
     "no thick slices": lambda rule: dataclasses.replace(rule, thick_axes=()),
     "round caps": lambda rule: dataclasses.replace(rule, roundness_error=0.0),
@@ -46,7 +46,7 @@ RULES: Mapping[str, Callable[[SubvoxelRule], SubvoxelRule]] = {
         rule, chord_reach_mm=tuple(reach / 2 for reach in rule.chord_reach_mm)
     ),
     "chords on slopes": lambda rule: dataclasses.replace(rule, slope_to_mm=(0.0,) * rule.ndim),
-    "even bells": lambda rule: dataclasses.replace(rule, bells_variance=1 / 12, flat_variance=0.0),
+    "even Gaussians": lambda rule: dataclasses.replace(rule, gaussians_variance=1 / 12, flat_variance=0.0),
     "no strips": lambda rule: dataclasses.replace(rule, strip_error=0.0),
 }
 

@@ -65,7 +65,7 @@ class SmoothObject:
         return (low - 0.5) * edges, (high + 0.5) * edges
 
     def _weights(self, places: Floats, axis: int) -> Floats:
-        """Return how much of a bell around each place falls on each voxel of the axis."""
+        """Return how much of a Gaussian around each place falls on each voxel of the axis."""
         edge, count = self.spacing[axis], self.mask.shape[axis]
         faces = (np.arange(count + 1) - 0.5) * edge
         return np.diff(special.ndtr((faces[np.newaxis] - places[:, np.newaxis]) / self.width_mm), axis=1)

@@ -52,7 +52,7 @@ def wheel_from(sdist, folder, **environment):
 def test_the_source_has_what_a_build_needs_and_no_more(sdist):
     with tarfile.open(sdist) as archive:
         names = {name.split("/", 1)[1] for name in archive.getnames() if "/" in name}
-    needed = {str(path.relative_to(PROJECT)) for path in (PROJECT / "native").iterdir()}
+    needed = {str(path.relative_to(PROJECT)) for path in (PROJECT / "native").rglob("*") if path.is_file()}
     needed |= {str(path.relative_to(PROJECT)) for path in (PROJECT / "src").rglob("*") if path.is_file()}
     needed = {name for name in needed if "__pycache__" not in name and not name.endswith(".so")}
     assert not needed - names

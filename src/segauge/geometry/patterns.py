@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.geometry.views import CellSamples, Views, corner_views, only_as_it_is
+from segauge.geometry.symmetries import CellSamples, Symmetries, corner_symmetries, identity_only
 
 SurfaceKind = Literal["marching-cubes", "voxel", "subvoxel"]
 SURFACES: tuple[str, ...] = get_args(SurfaceKind)
@@ -36,7 +36,7 @@ class CellPatterns:
     s + t <= 1), or a rectangle (0 <= s, t <= 1), of which a segment is the flat case v = 0. The rows of code c are
     `start[c]:start[c + 1]`. Arrays have three columns; in 2-D the first is zero. A cell spans one step along each
     axis from `cell_origin` (in steps). `same_as` gives for every code the first one with the same pieces: inside out
-    most surfaces look the same. `view_*`: the ways to look at the lattice that change nothing (see Views).
+    most surfaces look the same.
     """
 
     ndim: int
@@ -52,10 +52,6 @@ class CellPatterns:
     target_u: npt.NDArray[np.float64]
     target_v: npt.NDArray[np.float64]
     target_is_rectangle: npt.NDArray[np.bool_]
-    view_axis: npt.NDArray[np.int64]
-    view_sign: npt.NDArray[np.int64]
-    view_code: npt.NDArray[np.uint8]
-    view_sample: npt.NDArray[np.uint8]
 
 
 def check_surface(surface: str) -> SurfaceKind:
@@ -85,7 +81,6 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
     unit = _unit_patterns(surface, ndim)
     corner, u, v = unit.target_sides @ linear.T
     keep = _kept_targets(unit, u, v)
-    views = cell_shapes(surface, linear).views
     return CellPatterns(
         ndim,
         linear,
@@ -100,16 +95,12 @@ def cell_patterns(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> Cell
         _three_columns(u[keep]),
         _three_columns(v[keep]),
         np.ascontiguousarray(unit.target_is_flat[keep]),
-        views.axis,
-        views.sign,
-        views.code,
-        views.sample,
     )
 
 
 @dataclass(frozen=True, eq=False)
 class CellShapes:
-    """What the patterns of many lattices have in common: the pieces in cell units, and the views that change nothing.
+    """What the patterns of many lattices have in common: the pieces in cell units, and the symmetries of the lattice.
 
     A cell spans one step along each axis from `cell_origin` (in steps).
     """
@@ -117,7 +108,7 @@ class CellShapes:
     surface: SurfaceKind
     unit: UnitPatterns
     cell_origin: float
-    views: Views
+    symmetries: Symmetries
 
 
 def cell_shapes(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellShapes:
@@ -128,8 +119,8 @@ def cell_shapes(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> CellSh
 @cache
 def _cell_shapes(surface: SurfaceKind, ndim: int, equal_axes: tuple[int, ...]) -> CellShapes:
     samples = _unit_samples(surface, ndim)
-    views = corner_views(samples, equal_axes) if equal_axes else only_as_it_is(samples)
-    return CellShapes(surface, _unit_patterns(surface, ndim), _cell_origin(surface), views)
+    symmetries = corner_symmetries(samples, equal_axes) if equal_axes else identity_only(samples)
+    return CellShapes(surface, _unit_patterns(surface, ndim), _cell_origin(surface), symmetries)
 
 
 def _equal_axes(surface: SurfaceKind, linear: npt.NDArray[np.float64]) -> tuple[int, ...]:

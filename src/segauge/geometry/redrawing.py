@@ -1,9 +1,9 @@
 """A mask drawn again on a grid that lies elsewhere.
 
-Its object is a field: how deep the bells of the sub-voxel surface find each voxel in its class, linear between voxel
-centres. (The circles across thick slices say where edges are cut, not how deep voxels lie; they have no say.) Moved by
-less than a voxel, a centre can change its class only within a cell (2 x 2 x 2 centres) that holds both: only of these
-is anything kept, so that memory goes with the surface and not with the volume. Depths are made block by block.
+Its object is a field: how deep the Gaussians of the sub-voxel surface find each voxel in its class, linear between
+voxel centres. (The circles across thick slices say where edges are cut, not how deep voxels lie; they have no say.)
+Moved by less than a voxel, a centre can change its class only within a cell (2 x 2 x 2 centres) that holds both: only
+of these is anything kept, so that memory goes with the surface and not with the volume. Depths are made block by block.
 """
 
 from __future__ import annotations
@@ -92,8 +92,8 @@ def _mixed_cells(padded: Bools, start: list[int], stop: list[int], rule: Subvoxe
 
 
 def _signed_depths(padded: Bools, start: list[int], stop: list[int], rule: SubvoxelRule) -> Floats:
-    """Return how deep each voxel of a block lies in its class; around it as much is read as the bells reach."""
-    reach = [max(len(bell.along[axis]) // 2 for bell in rule.bells) for axis in range(padded.ndim)]
+    """Return how deep each voxel of a block lies in its class; around it as much is read as the Gaussians reach."""
+    reach = [max(len(gaussian.along[axis]) // 2 for gaussian in rule.gaussians) for axis in range(padded.ndim)]
     low = [max(first - far, 0) for first, far in zip(start, reach, strict=True)]
     region = padded[tuple(slice(a, last + 1 + far) for a, last, far in zip(low, stop, reach, strict=True))]
     block = tuple(slice(s - a, e + 1 - a) for s, e, a in zip(start, stop, low, strict=True))

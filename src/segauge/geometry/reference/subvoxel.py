@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.geometry.patterns import triangle_normals, triangles_of
-from segauge.geometry.reference.chords import chord_positions
+from segauge.geometry.reference.caps import cap_positions
 from segauge.geometry.reference.masks import ReferenceMask
-from segauge.geometry.reference.profiles import profile_positions
+from segauge.geometry.reference.outlines import outline_positions
 from segauge.geometry.reference.surfaces import Floats, Ints, Targets, distances_to, find_cells
-from segauge.geometry.subvoxel import Bell, SubvoxelRule
+from segauge.geometry.subvoxel import Gaussian, SubvoxelRule
 
 Bools = npt.NDArray[np.bool_]
 
@@ -58,7 +58,7 @@ def subvoxel_band(mask: ReferenceMask, rule: SubvoxelRule, width_mm: float, thre
 
 def depths(mask: Bools, rule: SubvoxelRule) -> Floats:
     """Return how deep in mm each voxel lies in its own class, 0 where its neighbourhood says the other."""
-    wide, middle, narrow = (_depths_of(mask, bell, rule) for bell in rule.bells)
+    wide, middle, narrow = (_depths_of(mask, gaussian, rule) for gaussian in rule.gaussians)
     smooth, sharp = 2 * middle - wide, 2 * narrow - middle
     thin = np.clip((middle - wide - rule.thin_from_mm) / (rule.thin_to_mm - rule.thin_from_mm), 0, 1)
     return np.asarray(np.maximum(smooth + (sharp - smooth) * thin, 0))
@@ -69,12 +69,10 @@ def edge_positions(mask: Bools, rule: SubvoxelRule) -> list[Floats]:
     depth = depths(mask, rule)
     cuts = [_positions_along(axis, mask, depth, rule.margin) for axis in range(mask.ndim)]
     caps = [
-        chord_positions(axis, mask, cuts, _slopes_along(axis, mask, depth, rule), rule)
-        if axis in rule.cap_axes
-        else cut
+        cap_positions(axis, mask, cuts, _slopes_along(axis, mask, depth, rule), rule) if axis in rule.cap_axes else cut
         for axis, cut in enumerate(cuts)
     ]
-    profiles = {axis: profile_positions(axis, mask, cuts, rule) for axis in rule.thick_axes}
+    profiles = {axis: outline_positions(axis, mask, cuts, rule) for axis in rule.thick_axes}
     return [
         np.where(np.isfinite(profiles[k]), profiles[k], cap) if k in profiles else cap for k, cap in enumerate(caps)
     ]
@@ -89,25 +87,25 @@ def surface_through(mask: Bools, ignore: Bools | None, cuts: list[Floats], rule:
     """Return the surface that cuts the edges of the padded mask where it is told to, whatever told so."""
     cells = find_cells(mask, ignore, "marching-cubes")
     pieces, middles, sizes = [], [], []
-    for position, code, heard in zip(cells.position, cells.code, cells.sample_code, strict=True):
+    for position, code, sampled in zip(cells.position, cells.code, cells.sample_code, strict=True):
         for corners in _outlines(position, int(code), cuts, rule):
             outline = corners @ rule.linear.T
             pieces.append(outline[np.newaxis] if rule.ndim == 2 else triangles_of(outline))
-            if heard == code:
+            if sampled == code:
                 middles.append(outline.mean(axis=0))
                 sizes.append(_size(pieces[-1], rule.ndim))
     points = np.reshape(middles, (-1, rule.ndim))
     return SubvoxelSurface(_three_columns(points), np.array(sizes), _targets(np.concatenate(pieces), rule.ndim))
 
 
-def _depths_of(mask: Bools, bell: Bell, rule: SubvoxelRule) -> Floats:
+def _depths_of(mask: Bools, gaussian: Gaussian, rule: SubvoxelRule) -> Floats:
     from scipy import ndimage, special
 
     share = mask.astype(np.float64)
-    for axis, weights in enumerate(bell.along):
+    for axis, weights in enumerate(gaussian.along):
         share = ndimage.convolve1d(share, weights, axis=axis, mode="constant")
     other = np.clip(np.where(mask, 1 - share, share), rule.least_share, rule.largest_share)
-    return np.asarray(-bell.width_mm * special.ndtri(other))
+    return np.asarray(-gaussian.width_mm * special.ndtri(other))
 
 
 def _positions_along(axis: int, mask: Bools, depth: Floats, margin: float) -> Floats:
@@ -121,7 +119,7 @@ def _positions_along(axis: int, mask: Bools, depth: Floats, margin: float) -> Fl
 
 
 def _slopes_along(axis: int, mask: Bools, depth: Floats, rule: SubvoxelRule) -> Bools:
-    """Return which edges along an axis the surface crosses on a slope, as far as bells can tell."""
+    """Return which edges along an axis the surface crosses on a slope, as far as Gaussians can tell."""
     deep = np.moveaxis(depth, axis, 0)
     is_slope = (deep[:-1] + deep[1:] < rule.slope_to_mm[axis]) & ~_is_thin(np.moveaxis(mask, axis, 0))
     return np.moveaxis(is_slope, 0, axis)

@@ -93,7 +93,7 @@ def boundary_band_pair(
 def find_cells(mask: npt.NDArray[np.bool_], ignore: npt.NDArray[np.bool_] | None, surface: SurfaceKind) -> Cells:
     """Return the cells that the surface of a mask passes, brick by brick."""
     code = _codes(mask, surface)
-    heard = code if ignore is None else _heard(code, ignore, surface)
+    sampled = code if ignore is None else _sampled_codes(code, ignore, surface)
     every = (1 << (1 << mask.ndim)) - 1
     active = (code != 0) if surface == "voxel" else (code != 0) & (code != every)
     position = np.argwhere(active)
@@ -102,7 +102,7 @@ def find_cells(mask: npt.NDArray[np.bool_], ignore: npt.NDArray[np.bool_] | None
     order = np.lexsort((raster, *[brick[:, axis] for axis in reversed(range(mask.ndim))]))
     position = position[order]
     at = tuple(position.T)
-    return Cells(position, code[at], heard[at])
+    return Cells(position, code[at], sampled[at])
 
 
 def sample_points(cells: Cells, patterns: CellPatterns) -> Floats:
@@ -160,17 +160,17 @@ def _after_first(axis: int, ndim: int) -> tuple[slice, ...]:
     return tuple(slice(None) if other == axis else slice(1, None) for other in range(ndim))
 
 
-def _heard(code: Ints, ignore: npt.NDArray[np.bool_], surface: SurfaceKind) -> Ints:
+def _sampled_codes(code: Ints, ignore: npt.NDArray[np.bool_], surface: SurfaceKind) -> Ints:
     """Return the codes without the pieces that touch an ignored voxel."""
     if surface == "marching-cubes":
         return np.where(_codes(ignore, surface) == 0, code, 0)
     padded = np.pad(ignore, 1)
-    heard = code.copy()
+    sampled = code.copy()
     inner = tuple(slice(1, None) for _ in ignore.shape)
     for axis in range(ignore.ndim):
         below = tuple(slice(0, -1) if other == axis else slice(1, None) for other in range(ignore.ndim))
-        heard[padded[inner] | padded[below]] &= ~(1 << axis)
-    return heard
+        sampled[padded[inner] | padded[below]] &= ~(1 << axis)
+    return sampled
 
 
 def _rows(code: Ints, start: Ints) -> tuple[Ints, Ints]:
