@@ -25,6 +25,7 @@ from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.conventions import CONVENTIONS, check_convention
 from segauge.metrics.definitions.noise import FLOORED, noise_keys
 from segauge.metrics.surface import HdMode
+from segauge.stats.estimation import require_method
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.resampling import require_level, require_resamples, require_seed
 
@@ -341,12 +342,21 @@ class Summarising:
     )
     seed: int = _option(0, "seed of the resampling", metavar="N", read=_seed, flag="--seed", recorded="never")
     policy: MissingPolicy = _option(AUTO, "what cases without a number count as in summaries", recorded="never")
+    ci: str = _option(
+        "auto",
+        "interval method, as in `segauge.estimate`; a metric that it is not made for has the default",
+        metavar="NAME", read=str, flag="--ci", recorded="never",
+    )  # fmt: skip
+    statistic: Literal["mean", "median"] = _option(
+        "mean", '"mean" or "median" of the cases', read=str, flag="--statistic", recorded="never"
+    )
 
     def __post_init__(self) -> None:
         """Refuse what cannot be summarised, before anything is measured."""
         require_level(self.confidence)
         require_resamples(self.n_resamples)
         require_seed(self.seed)
+        require_method(self.ci, self.statistic)
         if not isinstance(self.policy, MissingPolicy):
             raise InvalidInput(
                 f'policy: expected a MissingPolicy, such as MissingPolicy(failed="worst"), got {self.policy!r}.'

@@ -44,7 +44,7 @@ def test_a_row_per_structure_with_the_numbers_of_the_result(result):
 
 def test_the_caption_names_the_interval_of_each_metric_shown(result):
     caption = result_table(Summary(result), ["dice", "hd95"]).caption
-    assert "calibrated bootstrap: dice; bootstrap-t: hd95" in caption
+    assert "(half-case: dice, hd95)" in caption
     assert "counts as the worst value" in caption
 
 
@@ -53,7 +53,7 @@ def test_estimates_have_every_number_in_a_cell_of_its_own(result):
     assert len(table.rows) == len(result.structures) * len(result.metrics)
     first = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
     assert float(first["mean"]) == pytest.approx(result.summary("liver")["dice"].value, rel=1e-5)
-    assert first["method"] == "calibrated bootstrap"
+    assert first["method"] == "half-case"
     assert int(first["missed"]) == result.table.status_counts("liver").get(Status.MISSED, 0)
 
 

@@ -43,18 +43,23 @@ def test_the_default_interval_holds_where_a_patient_fails_with_all_images(patien
 
 @pytest.mark.slow
 @pytest.mark.parametrize("lacking", [0.0, 0.5])
-def test_the_default_interval_of_an_average_over_structures_holds_its_level(lacking):
-    """Also where structures are not in every case, whose shares in the average may leave the scale."""
+@pytest.mark.parametrize("failing", [0.0, 0.05])
+def test_the_default_interval_of_an_average_over_structures_holds_its_level(lacking, failing):
+    """Also where structures are not in every case, whose shares in the average may leave the scale.
+
+    Where 1 case in 20 fails, 46 of 100 samples of 15 do not show it: then the tail has to reach the mean.
+    """
     rng, n, held = np.random.default_rng(5), 15, []
     for _ in range(300):
-        easy = rng.beta(18.0, 2.0, (n, 1, 1)) * np.where(rng.random((n, 1, 1)) < 0.05, 0.0, 1.0)
+        easy = rng.beta(18.0, 2.0, (n, 1, 1)) * np.where(rng.random((n, 1, 1)) < failing, 0.0, 1.0)
         scores = np.clip(easy + rng.normal(0.0, 0.02, (n, 3, 10)), 0.0, 1.0)
         scores[3:][rng.random((n - 3, 3)) < lacking] = np.nan
         cases, models = tuple(map(str, range(n))), tuple(map(str, range(10)))
         tasks = {str(t): ScoreMatrix(cases, models, scores[:, t], Scale(True, (0.0, 1.0))) for t in range(3)}
         average = average_matrix(tasks)
         found = estimate_columns(average.values, bounds=(0.0, 1.0), linearised=True)
-        held += [one.ci_low <= 0.95 * 0.9 <= one.ci_high for one in found]
+        mean = (1.0 - failing) * 0.9
+        held += [(one.tail if failing else one.ci_low) <= mean <= one.ci_high for one in found]
     # 300 test sets, whose ten models share their cases: one standard error is 1.3 points.
     assert np.mean(held) >= 0.91
 

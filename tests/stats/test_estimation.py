@@ -42,7 +42,9 @@ def test_prints_short_and_shows_the_rest_on_demand():
 
 def test_prints_as_many_figures_as_the_interval_supports():
     assert str(Estimate(6.129, 4.37, 8.24, unit="mm")) == "6.1 [4.4, 8.2] mm"
-    assert str(Estimate(0.93001, 0.92988, 0.93014)) == "0.93001 [0.92988, 0.93014]"
+    assert str(Estimate(0.93001, 0.92988, 0.93014)) == "0.9300 [0.9299, 0.9301]"  # four decimals at most
+    assert str(Estimate(20.54, 1.35, 134.2, unit="mm")) == "21 [1, 134] mm"
+    assert str(Estimate(-0.00001, -0.02, 0.02)) == "0.000 [-0.020, 0.020]"
     assert str(Estimate(None, None, None)) == "no value"
     assert str(Estimate(0.5, None, None)) == "0.500"
 

@@ -1,12 +1,14 @@
 """Intervals against closed forms first, then against scipy.stats."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
 from segauge.stats import METHODS, bootstrap_ci, estimate, share
+from segauge.stats.estimation import FORMER_AUTO
 
 scipy_stats = pytest.importorskip("scipy.stats")
 
@@ -29,7 +31,7 @@ def test_jeffreys_has_the_moments_of_the_bayesian_bootstrap_it_stands_for():
     means = rng.dirichlet(alpha, 400_000) @ values
     m, v = means.mean(), means.var()
     c = m * (1 - m) / v - 1
-    found = estimate(SKEWED, bounds=(0, 1))
+    found = estimate(SKEWED, bounds=(0, 1), ci="jeffreys")
     # 400,000 draws of standard deviation 0.027 give the mean to 4e-5 and a limit to 1.2e-4: eight of these.
     low, high = scipy_stats.beta.ppf([0.025, 0.975], m * c, (1 - m) * c)
     assert (found.ci_low, found.ci_high) == pytest.approx((low, high), abs=1e-3)
@@ -109,11 +111,19 @@ def test_fewer_than_two_cases_have_no_interval(values, ci):
     assert bootstrap_ci(values).ci_low is None
 
 
-def test_auto_takes_the_method_that_fits_the_scale():
-    assert estimate(SKEWED, bounds=(0, 1)).method == "jeffreys"
-    assert estimate(SKEWED, bounds=(0, math.inf)).method == "bootstrap-t"
-    assert estimate(SKEWED[:4]).method == "t"
+def test_auto_is_one_method_on_every_scale():
+    for bounds in ((0, 1), (0, math.inf), None):
+        assert estimate(SKEWED, bounds=bounds).method == "half-case"
+    assert estimate(SKEWED[:4]).method == "half-case"
     assert estimate(SKEWED, statistic="median").method == "exact"
+
+
+def test_the_former_default_is_there_under_a_name():
+    assert estimate(SKEWED, bounds=(0, 1), ci=FORMER_AUTO) == replace(
+        estimate(SKEWED, bounds=(0, 1), ci="jeffreys"), failures=None, tail=None, spread=None
+    )
+    assert estimate(SKEWED, bounds=(0, math.inf), ci=FORMER_AUTO).method == "bootstrap-t"
+    assert estimate(SKEWED[:4], ci=FORMER_AUTO).method == "t"
 
 
 def test_a_distance_reports_two_parts():

@@ -380,7 +380,7 @@ def test_an_average_has_the_interval_of_the_case_means_where_every_case_has_ever
     for j, model in enumerate("AB"):
         score, means = found[model].score, values[:, :, j].mean(axis=0)
         expected = estimate(means, bounds=(0, 1))
-        assert score.method == expected.method == "jeffreys"
+        assert score.method == expected.method == "half-case"
         assert (score.ci_low, score.ci_high) == pytest.approx((expected.ci_low, expected.ci_high), abs=1e-9)
         # As a summary over structures has it, whose values are clustered by case.
         pooled = estimate(values[:, :, j].ravel(), bounds=(0, 1), cluster=np.tile(np.arange(n), 3))

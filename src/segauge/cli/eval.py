@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.evaluation_table import print_result
-from segauge.cli.parsing import COUNT, PATH, PROBABILITY, SECONDS, add_interval_arguments, checked, number
+from segauge.cli.parsing import (
+    COUNT,
+    PATH,
+    PROBABILITY,
+    SECONDS,
+    add_interval_arguments,
+    add_method_arguments,
+    checked,
+    number,
+)
 from segauge.cli.sources import KEY_HELP, add_policy_arguments, console, policy_of
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
 from segauge.errors import InvalidInput
@@ -85,6 +94,7 @@ def add_running(parser: argparse.ArgumentParser) -> None:
         "and do not fail for them"
     )  # fmt: skip
     add_interval_arguments(statistics, n_resamples=2000)
+    add_method_arguments(statistics)
     running = parser.add_argument_group("running")
     running.add_argument("--jobs", type=COUNT, metavar="N", help="worker processes (default: one per core)")
     running.add_argument(
@@ -233,6 +243,8 @@ def evaluated(cases: list[Case], structures: Any, args: argparse.Namespace, cach
         confidence=args.confidence,
         n_resamples=args.n_resamples,
         seed=args.seed,
+        ci=args.ci,
+        statistic=args.statistic,
         structures=structures,
         pred_structures=named_structures(comma_separated(args.pred_structures)) if args.pred_structures else None,
         metrics=_with_curve(args.metrics, args),

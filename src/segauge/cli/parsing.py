@@ -157,3 +157,14 @@ def add_interval_arguments(group: Any, *, n_resamples: int, preset: bool = False
         "--seed", type=checked(int, require_seed), default=None if preset else 0, metavar="N",
         help="of the resampling (default: 0)",
     )  # fmt: skip
+
+
+def add_method_arguments(group: Any) -> None:
+    """Add the arguments that choose the interval method and the statistic."""
+    from segauge.stats.intervals import METHODS
+
+    group.add_argument(
+        "--ci", default="auto", choices=("auto", *METHODS), metavar="NAME",
+        help=f"interval method: {', '.join(METHODS)} (default: half-case; exact for a median)",
+    )  # fmt: skip
+    group.add_argument("--statistic", default="mean", choices=("mean", "median"), help="of the cases (default: mean)")

@@ -212,6 +212,8 @@ class _Dataset:
         records = {case: self._records[case] for case in self.cases}
         _refuse_mistaken_option(records, self._options)
         table, warnings = score_table(records, self._options)
+        diagonals = [float(record["diagonal_mm"]) for record in records.values() if record.get("diagonal_mm")]
+        diagonal = max(diagonals, default=None)
         return EvaluationResult(
             table,
             resolve_metrics(self._options.metrics),
@@ -219,11 +221,14 @@ class _Dataset:
             {case: tuple(record["notes"]) for case, record in records.items() if record["notes"]},
             tuple(warnings),
             _voxel_counts(records),
-            self._protocol(how.to_dict()),
+            self._protocol({**how.to_dict(), "diagonal_mm": diagonal}),
             how.confidence,
             how.n_resamples,
             how.seed,
             how.policy,
+            how.ci,
+            how.statistic,
+            diagonal,
         )
 
     def _protocol(self, statistics: Mapping[str, Any]) -> dict[str, Any]:

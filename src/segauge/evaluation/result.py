@@ -14,7 +14,7 @@ from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, plain_values, write_whole
 from segauge.nouns import counted
 from segauge.scores import MetricInfo, ScoreTable, Status
-from segauge.stats.estimation import Estimate
+from segauge.stats.estimation import Estimate, method_for
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
 from segauge.stats.noise_floors import Floor, noise_floors
 from segauge.stats.scales import Scale
@@ -46,6 +46,8 @@ class EvaluationResult(Outlook):
         protocol: versions, options, policies, seeds and the hashes of all files: what is needed to get the same again.
         confidence, n_resamples, seed: of the intervals.
         policy: what cases without a number count as.
+        ci, statistic: interval method, and "mean" or "median".
+        diagonal_mm: largest diagonal of the images, which no mean distance exceeds; None where it is not known.
 
     """
 
@@ -60,6 +62,9 @@ class EvaluationResult(Outlook):
     n_resamples: int = 2000
     seed: int = 0
     policy: MissingPolicy = AUTO
+    ci: str = "auto"
+    statistic: str = "mean"
+    diagonal_mm: float | None = None
 
     @property
     def metric_names(self) -> list[str]:
@@ -137,8 +142,9 @@ class EvaluationResult(Outlook):
             scale = _scale(info)
             columns = [resolve(table, name, info.key, scale=scale, policy=self.policy) for name in names]
             found[info.key] = estimate_resolved(
-                _pooled(columns), scale, level=self.confidence, cluster=cluster, n_resamples=self.n_resamples,
-                seed=self.seed, name=f"{'+'.join(names)}/{info.key}",
+                _pooled(columns), scale, ci=method_for(self.ci, scale.bounds, is_clustered=cluster is not None),
+                level=self.confidence, cluster=cluster, n_resamples=self.n_resamples, seed=self.seed,
+                name=f"{'+'.join(names)}/{info.key}", statistic=self.statistic, most=self.diagonal_mm,
             )  # fmt: skip
         return found
 
@@ -236,7 +242,9 @@ def _pooled(columns: Sequence[Resolved]) -> Resolved:
         return counts
 
     values = np.concatenate([column.values for column in columns])
-    return Resolved(values, summed("excluded"), summed("failed"), summed("behind"), columns[0].policy)
+    failures = [column.is_failure for column in columns if column.is_failure is not None]
+    is_failure = np.concatenate(failures) if len(failures) == len(columns) else None
+    return Resolved(values, summed("excluded"), summed("failed"), summed("behind"), columns[0].policy, is_failure)
 
 
 def _plain(estimates: Mapping[str, Estimate]) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from segauge.notebook import NotebookTable, Shown
 from segauge.nouns import agreeing, counted
 from segauge.options import recorded_names
 from segauge.scores import MetricInfo, Missing, Place, ScoreTable, Status
+from segauge.stats.estimation import FORMER_AUTO
 from segauge.stats.missing import MissingPolicy
 
 #: Numbers this close are the same: another processor or NumPy may round the last digits of a sum differently.
@@ -104,10 +105,11 @@ def verify(
     try:
         stated = _rebuilt(data, name)
         compared = [_within_bounds(row, info) for row in stated.rows for info in stated.metrics]
-        if all(_same(one.stated, one.found) for one in compared):  # no mean is made of what cannot be
-            compared += _derived(data, stated)
+        # No mean is made of impossible values. What the images show comes first: it says which case was changed.
+        derived = _derived(data, stated) if all(_same(one.stated, one.found) for one in compared) else ()
         if cases is not None:
             compared += _against_images(data, stated, cases, jobs)
+        compared += derived
     except SegaugeError:
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
@@ -188,6 +190,9 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
         n_resamples=n_resamples,
         seed=int(statistics["seed"]),
         policy=MissingPolicy(**statistics["policy"]),
+        ci=str(statistics.get("ci", FORMER_AUTO)),
+        statistic=str(statistics.get("statistic", "mean")),
+        diagonal_mm=statistics.get("diagonal_mm"),
     )
 
 

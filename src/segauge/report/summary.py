@@ -18,8 +18,8 @@ from segauge.stats.regression import PRIMARY
 LEADING = (*PRIMARY, "assd", "lesion_f1", "det_f1")
 #: What a reader may want to know of an interval method beside its name.
 METHOD_NOTES = {
-    "jeffreys": "The calibrated bootstrap counts half a case more at either end of the scale, since a sample without a "
-    "failure does not rule failures out.",
+    "half-case": "They hold for failures no more frequent than seen in these cases.",
+    "jeffreys": "They allow for failures that these cases do not show: half a case at either end of the scale.",
 }
 
 

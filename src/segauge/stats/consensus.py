@@ -129,6 +129,7 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
         notes,
         linearised=True,
         parts=tuple(tasks),
+        most=float(np.mean([matrix.most for matrix in parts.values()])),
     )
 
 

@@ -1,7 +1,7 @@
 """Confidence intervals of a mean or median: one function per method, all columns at once, and one catalog of them.
 
-Each function takes a `Sample` of columns and returns the lower and the upper limits. Which of them hold what they
-promise on real scores is measured in `benchmarks/coverage`.
+Each function takes a `Sample` of columns and returns the lower and the upper limits. Their coverage on real scores is
+measured in `benchmarks/coverage`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, option
 from segauge.stats.resampling import Floats, Sample, fixed_point
 
 Limits = tuple[Floats, Floats]
@@ -19,17 +20,32 @@ Limits = tuple[Floats, Floats]
 
 @dataclass(frozen=True)
 class Request:
-    """What an interval method is told besides the data: level, bounds of the scale, and its random stream."""
+    """What an interval method knows besides the data.
+
+    Attributes:
+        level: of the interval.
+        bounds: ends of the scale, infinite where there is none.
+        n_resamples, rng: of the methods that resample.
+        most: largest value that these cases can have where it is known, such as the diagonal of an image in mm. It cuts
+            an interval, but does not make an open scale a bounded one.
+
+    """
 
     level: float
     bounds: tuple[float, float]
     n_resamples: int
     rng: np.random.Generator
+    most: float = np.inf
 
     @property
     def tail(self) -> float:
         """The probability left out on each side."""
         return (1.0 - self.level) / 2.0
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The smallest and the largest value that a mean can have."""
+        return self.bounds[0], min(self.bounds[1], self.most)
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,128 @@ class IntervalMethod:
     is_random: bool
     definition: str
     function: Callable[[Sample, Request], Limits]
+
+
+#: The half cases of the half-case interval lie 1 + 10 / n times as far from the mean as the furthest case on their
+#: side, and on the side of the longer tail further by twice the asymmetry of the two.
+_FURTHER_BY_N = 10.0
+_FURTHER_BY_ASYMMETRY = 2.0
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """What the half-case interval of every column is made of.
+
+    A unit (a case, or a patient with several) has one value; the plain mean and standard error of these values are
+    those of the mean of all cases.
+
+    Attributes:
+        units: how many values there are.
+        means: their mean.
+        squares: sum of the squared distances from the mean.
+        below, above: distance from the mean to the smallest and to the largest value.
+
+    """
+
+    units: Floats
+    means: Floats
+    squares: Floats
+    below: Floats
+    above: Floats
+
+    @classmethod
+    def of(cls, sample: Sample) -> Moments:
+        """Return the moments of a sample; a unit without a value in a column lies at its mean and changes nothing."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = sample.deviations * np.nan_to_num(sample.units / sample.n)
+        # Column by column in memory, so that each is summed as if it were alone.
+        rows = np.ascontiguousarray(values.T)
+        return cls(
+            sample.units,
+            sample.means,
+            np.add.reduce(rows**2, axis=1),
+            -rows.min(axis=1, initial=0.0),
+            rows.max(axis=1, initial=0.0),
+        )
+
+
+def half_case(sample: Sample, request: Request) -> Limits:
+    """Limits of the mean if half a case more lay beyond the extremes, on one side at a time.
+
+    n cases, mean m, a = m - min, b = max - m, s = (b - a) / (a + b), k = 1 + 10 / n, scale from L to U. The half case
+    of the lower limit is put at e = max(L, m - (k + 2 max(-s, 0)) a). W = n + 1/2, y = (x - e) / (max - e),
+    mu = sum y / W, v = (sum y^2 / W - mu^2) / (W + 1), c = mu (1 - mu) / v - 1: the limit is the quantile of
+    Beta(mu c, (1 - mu) c), mapped back, at most m. The upper limit is its mirror image. Of equal values: the interval
+    of `jeffreys` on a bounded scale, none on an open one. Of patients with several cases each counts once.
+    """
+    low, high = half_case_limits(Moments.of(sample), request.tail, request.reach)
+    is_flat = np.isnan(low)
+    if is_flat.any() and np.isfinite(request.bounds).all():
+        low_flat, high_flat = jeffreys(sample, request)
+        return np.where(is_flat, low_flat, low), np.where(is_flat, high_flat, high)
+    return low, high
+
+
+def half_case_limits(moments: Moments, tail: float, reach: tuple[float, float] = (-np.inf, np.inf)) -> Limits:
+    """Return the half-case limits; NaN below two units and where all values are equal.
+
+    `reach` is the smallest and the largest possible mean. Single values of patients and of averages may lie beyond it:
+    the half case then lies where the furthest of them does.
+    """
+    n, mean, below, above = moments.units, moments.means, moments.below, moments.above
+    has_spread = (n > 1) & (below + above > 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        asymmetry = (above - below) / (above + below)
+        further = 1.0 + _FURTHER_BY_N / n
+        down = np.minimum((further + _FURTHER_BY_ASYMMETRY * np.maximum(-asymmetry, 0.0)) * below, mean - reach[0])
+        up = np.minimum((further + _FURTHER_BY_ASYMMETRY * np.maximum(asymmetry, 0.0)) * above, reach[1] - mean)
+        low = mean - _drop(moments, np.maximum(down, below), above, 0.5, tail)
+        high = mean + _drop(moments, np.maximum(up, above), below, 0.5, tail)
+    low, high = np.clip(low, *reach), np.clip(high, *reach)
+    return np.where(has_spread, low, np.nan), np.where(has_spread, high, np.nan)
+
+
+def unseen_failure_limits(moments: Moments, tail: float, worst: float, *, is_lowest: bool) -> Floats:
+    """Return how bad each mean could be if there are failures that the sample does not show.
+
+    The half-case limit on the side of the scale's worst value, with one whole case at that value. For n equal scores
+    on a scale from 0 it is the score times 1 minus the exact upper limit of a share of 0 of n.
+    """
+    side = (moments.below, moments.above) if is_lowest else (moments.above, moments.below)
+    sign = 1.0 if is_lowest else -1.0
+    distance = np.maximum(sign * (moments.means - worst), side[0])
+    drop = _drop(moments, distance, side[1], 1.0, tail)
+    return np.asarray(moments.means - sign * np.minimum(drop, np.maximum(sign * (moments.means - worst), 0.0)))
+
+
+def _drop(moments: Moments, distance: Floats, other: Floats, weight: float, tail: float) -> Floats:
+    """Return how far below its mean each column's limit lies, with `weight` of a case at `distance` below the mean.
+
+    `other` is the distance from the mean to the furthest value on the other side. The limit is a quantile of the Beta
+    distribution with the first two moments of a Bayesian bootstrap of these cases. Where values are mirrored, it is the
+    distance of the upper limit.
+    """
+    from scipy.special import betaincinv
+
+    n, total, width = moments.units, moments.units + weight, distance + other
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = distance / width
+        first = n * mean / total
+        second = (moments.squares / width**2 + n * mean**2) / total
+        concentration = first * (1.0 - first) * (total + 1.0) / (second - first**2) - 1.0
+        quantile = betaincinv(first * concentration, (1.0 - first) * concentration, tail)
+    return np.where(width > 0, np.maximum(distance - width * quantile, 0.0), 0.0)
+
+
+def share_limits(count: npt.ArrayLike, total: npt.ArrayLike, level: float) -> Limits:
+    """Return the exact limits of a share (Clopper & Pearson 1934); 0 and 1 of a total of 0."""
+    from scipy.special import betaincinv
+
+    hits, n = (np.asarray(x, dtype=np.float64) for x in (count, total))
+    tail, rest = (1.0 - level) / 2.0, n - hits
+    low = betaincinv(np.where(hits > 0, hits, 1.0), rest + 1.0, tail)
+    high = betaincinv(hits + 1.0, np.where(rest > 0, rest, 1.0), 1.0 - tail)
+    return np.where(hits > 0, low, 0.0), np.where(rest > 0, high, 1.0)
 
 
 def percentile(sample: Sample, request: Request) -> Limits:
@@ -143,7 +281,7 @@ def gaffke(sample: Sample, request: Request) -> Limits:
     """Quantiles of Dirichlet-weighted means with one more case at the end of the scale (Gaffke 2005): conservative."""
     if (sample.sizes != 1.0).any():
         raise InvalidInput(
-            'ci="gaffke" needs one value per case and no clusters; use ci="jeffreys" or ci="percentile".'
+            f"{option('ci', 'gaffke')} needs one value per case and no clusters; use {option('ci', 'jeffreys')}."
         )
     lower, upper = request.bounds
     # Whole-number weights, as in every resample: the weighted sums are exact and do not depend on threads.
@@ -163,7 +301,8 @@ def order_statistic(sample: Sample, request: Request) -> Limits:
     """
     if (sample.sizes != 1.0).any():
         raise InvalidInput(
-            'The exact interval of a median needs independent cases; use statistic="mean" with cluster=.'
+            f"The exact interval of a median needs independent cases; use {option('statistic', 'mean')} for patients "
+            "with several cases."
         )
     from scipy.special import bdtr
 
@@ -198,6 +337,7 @@ def _quantile_per_column(values: Floats, levels: Floats) -> Floats:
 METHODS: dict[str, IntervalMethod] = {
     method.key: method
     for method in (
+        IntervalMethod("half-case", "half-case", "mean", False, False, half_case.__doc__ or "", half_case),
         IntervalMethod("percentile", "percentile bootstrap", "mean", False, True, percentile.__doc__ or "", percentile),
         IntervalMethod("basic", "basic bootstrap", "mean", False, True, basic.__doc__ or "", basic),
         IntervalMethod("bca", "BCa bootstrap", "mean", False, True, bca.__doc__ or "", bca),

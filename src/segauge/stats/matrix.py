@@ -44,6 +44,7 @@ class ScoreMatrix:
         linearised: True if a value is what a case adds to an average of task means: their mean and its error are those
             of the average, but no single value is a score, so none can be said to be better than another.
         parts: what a linearised matrix is the average of: per task its scores, and the places of its cases among these.
+        most: largest score that these cases can have where it is known, such as the diagonal of an image in mm.
 
     """
 
@@ -59,6 +60,7 @@ class ScoreMatrix:
     linearised: bool = False
     absent: npt.NDArray[np.bool_] | None = None
     parts: tuple[tuple[ScoreMatrix, npt.NDArray[np.intp]], ...] = ()
+    most: float = math.inf
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -230,6 +232,7 @@ class ScoreMatrix:
             columns={name: _with_ranked(kept, name) for name in kept.columns},
             failures=kept.failed,
             scale=Scale(False, (1.0, float(len(self.models)))),
+            most=math.inf,
             notes=(*self.notes, RANKED_WITHIN_CASES),
         )
 

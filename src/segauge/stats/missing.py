@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats.estimation import Estimate, estimate
+from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, counts_where_absent, is_measurement, scale_of
 
@@ -181,6 +181,20 @@ def resolve_column(
     )
 
 
+def largest_penalty(policy: MissingPolicy, scale: Scale) -> float:
+    """Return the largest penalty of a policy, which stands for the largest possible distance; infinite without one."""
+    if policy.for_scale(scale).failed != "penalty" or policy.penalty is None or scale.higher_is_better:
+        return math.inf
+    penalties = policy.penalty.values() if isinstance(policy.penalty, Mapping) else (policy.penalty,)
+    return max(penalties, default=math.inf)
+
+
+def failures_of(column: Resolved, scale: Scale) -> npt.NDArray[np.bool_]:
+    """Return which cases of a column failed: by their status, without a value, or at the scale's worst value."""
+    worst: npt.NDArray[np.bool_] = (column.values == scale.worst) | np.isinf(column.values)
+    return worst if column.is_failure is None else worst | column.is_failure
+
+
 def _failure_value(case: str, policy: MissingPolicy, scale: Scale) -> float:
     if policy.failed == "worst":
         return scale.worst
@@ -244,12 +258,21 @@ def estimate_resolved(
     n_resamples: int = 10_000,
     seed: int = 0,
     name: str = "",
+    statistic: str = "mean",
+    most: float | None = None,
 ) -> Estimate:
-    """Return the estimate of a resolved column; failures without a value are left out by their reason, and counted."""
-    result = estimate(
-        column.values, bounds=scale.bounds, ci=ci, level=level, cluster=cluster, n_resamples=n_resamples, seed=seed,
-        name=name, unit=scale.unit,
+    """Return the estimate of a resolved column; failures without a value are left out by their reason, and counted.
+
+    `most` is the largest value that these cases can have, such as the diagonal of the image in mm.
+    """
+    told = failures_of(column, scale)
+    (result,) = estimate_columns(
+        column.values[:, None], bounds=scale.bounds, higher_is_better=scale.higher_is_better, ci=ci, level=level,
+        statistic=statistic, cluster=cluster, n_resamples=n_resamples, seed=seed, name=name, unit=scale.unit,
+        failures=told[:, None], most=most if scale.unit == "mm" else None,
     )  # fmt: skip
+    if column.policy.failed == "exclude":  # the failures are left out, and their number is with what is left out
+        result = replace(result, failures=None)
     # What stays behind a value is left out of a mean: "6.1 mm over 17 of 20, 3 missed". Where other failures have a
     # value that stays in it (the Dice 0 of a missed structure), nobody must read that failures are left out.
     decided = replace(column.policy, failed="exclude") if column.behind and not column.failed else column.policy

@@ -44,17 +44,6 @@ def sign_test(positive: Floats, negative: Floats) -> Floats:
     return np.asarray(np.minimum(2.0 * bdtr(np.minimum(positive, negative), count.astype(np.int64), 0.5), 1.0))
 
 
-def share_limits(count: Floats, total: Floats, level: float) -> tuple[Floats, Floats]:
-    """Return the exact limits of a share (Clopper & Pearson 1934); 0 and 1 of a total of 0."""
-    from scipy.special import betaincinv
-
-    tail = (1.0 - level) / 2.0
-    rest = total - count
-    low = betaincinv(np.maximum(count, 1.0), rest + 1.0, tail)
-    high = betaincinv(count + 1.0, np.maximum(rest, 1.0), 1.0 - tail)
-    return np.where(count > 0, low, 0.0), np.where(rest > 0, high, 1.0)
-
-
 def wilcoxon(
     differences: Floats, *, alternative: Alternative = "two-sided", exact: bool | None = None, correction: bool = False
 ) -> Floats:

@@ -8,9 +8,10 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
+from segauge.stats.intervals import share_limits
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.multiplicity import step_down
-from segauge.stats.paired_tests import share_limits, sign_test
+from segauge.stats.paired_tests import sign_test
 from segauge.stats.resampling import Draws, Floats, Sample, stream
 from segauge.stats.scales import Scale
 

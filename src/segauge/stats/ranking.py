@@ -341,8 +341,9 @@ def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
 
 def _estimates(matrix: ScoreMatrix, ci: str, level: float, n_resamples: int, seed: int) -> list[Estimate]:
     found = estimate_columns(
-        matrix.values, bounds=matrix.mean_bounds, ci=ci, level=level, cluster=matrix.clusters, n_resamples=n_resamples,
-        seed=seed, name=matrix.title, unit=matrix.scale.unit, linearised=matrix.linearised,
+        matrix.values, bounds=matrix.mean_bounds, higher_is_better=matrix.scale.higher_is_better, ci=ci, level=level,
+        cluster=matrix.clusters, n_resamples=n_resamples, seed=seed, name=matrix.title, unit=matrix.scale.unit,
+        linearised=matrix.linearised, failures=matrix.failed, most=matrix.most,
     )  # fmt: skip
     columns = [matrix.columns.get(name, Resolved(matrix.values[:, j])) for j, name in enumerate(matrix.models)]
     return [

@@ -14,7 +14,14 @@ from segauge.scores import ScoreTable, Status
 from segauge.stats.absences import cases_without, found_nothing
 from segauge.stats.estimation import one_column
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.missing import AUTO, MissingPolicy, Resolved, counting_neither_way, resolve_column
+from segauge.stats.missing import (
+    AUTO,
+    MissingPolicy,
+    counting_neither_way,
+    failures_of,
+    largest_penalty,
+    resolve_column,
+)
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import Scale, counts_where_absent, scale_of
 
@@ -77,16 +84,12 @@ def score_matrix(
         scale,
         columns,
         None if cluster is None else tuple(cluster.get(case, case) for case in ids),
-        np.column_stack([_failures(column, scale) for column in columns.values()]),
+        np.column_stack([failures_of(column, scale) for column in columns.values()]),
         f"{structure} {metric}".strip(),
         (policy.for_scale(scale).sentence, note) if note else (policy.for_scale(scale).sentence,),
         absent=found_nothing(tables, told, structure, metric, scale, ids, values),
+        most=largest_penalty(policy, scale),
     )
-
-
-def _failures(column: Resolved, scale: Scale) -> npt.NDArray[np.bool_]:
-    worst: npt.NDArray[np.bool_] = column.values == scale.worst
-    return worst if column.is_failure is None else worst | column.is_failure
 
 
 def _as_table(given: Any, metric: str | None) -> ScoreTable:

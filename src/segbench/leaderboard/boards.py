@@ -175,15 +175,10 @@ def _board_of(given: Mapping[str, Any]) -> Board:
     return Board(
         **{name: given[name] for name in _PLAIN_FIELDS},
         standings=tuple(
-            Standing(**{**one, "estimate": _estimate_of(one["estimate"], unit)}) for one in given["standings"]
+            Standing(**{**one, "estimate": one["estimate"] and Estimate.from_dict(one["estimate"], unit=unit)})
+            for one in given["standings"]
         ),
         pairs=tuple(PairResult(**one) for one in given["pairs"]),
         plans=tuple(PairPlan(**{key: one[key] for key in one if key != "more_cases"}) for one in given["plans"]),
         notes=tuple(given["notes"]),
     )
-
-
-def _estimate_of(given: Mapping[str, Any] | None, unit: str) -> Estimate | None:
-    if given is None:
-        return None
-    return Estimate(**{**given, "unit": unit, "found": _estimate_of(given["found"], "")})

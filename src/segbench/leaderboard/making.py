@@ -13,6 +13,7 @@ from segauge import CATALOG, Estimate, MissingPolicy, Ranking, rank
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.executors import Crash, Outcome, run
 from segauge.stats import PairPlan, Scale, ScoreMatrix, average_matrix, plan_pairs, scale_of, score_matrix
+from segauge.stats.estimation import FORMER_AUTO
 from segauge.stats.missing import estimate_resolved
 from segauge.stats.scales import is_measurement
 from segbench.leaderboard.boards import AVERAGE, RULES, Board, Leaderboard, Standing
@@ -47,6 +48,11 @@ class _Settings:
             )
         except (TypeError, ValueError) as error:
             raise InvalidInput(f"The settings of this record cannot be used: {error}.") from error
+
+    @property
+    def method(self) -> str:
+        """The interval method: the rules segbench-4 have the default of their time."""
+        return FORMER_AUTO if self.interval == "auto" else self.interval
 
     def policy(self, scale: Scale, record: RunRecord) -> MissingPolicy:
         """Return what a failed case counts as: the scale's worst value where there is one, else by the settings."""
@@ -174,7 +180,7 @@ def _board(record: RunRecord, structure: str, metric: str, matrix: ScoreMatrix, 
     """Return the board of one structure: estimates of all models, and the ranking of those that take part."""
     estimates = {
         name: estimate_resolved(
-            column, matrix.scale, ci=settings.interval, level=settings.level, cluster=matrix.clusters,
+            column, matrix.scale, ci=settings.method, level=settings.level, cluster=matrix.clusters,
             n_resamples=settings.n_resamples, seed=settings.seed, name=f"{structure}/{metric}/{name}",
         )
         for name, column in matrix.columns.items()
@@ -248,7 +254,7 @@ def _ranked_board(board: Board, contest: ScoreMatrix, settings: _Settings) -> Bo
         return replace(board, sentence=f"Only {contest.models[0]} can be ranked here, so there is no order.")
     try:
         ranking = rank(
-            contest, ci=settings.interval, level=settings.level, margin=settings.margin.get(board.metric),
+            contest, ci=settings.method, level=settings.level, margin=settings.margin.get(board.metric),
             n_resamples=settings.n_resamples, seed=settings.seed,
         )  # fmt: skip
     except InvalidInput as error:  # such as: no case that every model has a score or a failure for

@@ -208,7 +208,7 @@ def test_means_of_an_average_have_the_interval_of_its_board():
     found = assess_claim(resolve_claim(parse_claim("a > b on average dice"), scored, rules)[1], parse_claim("a > b"))
     for name, mean in found.means.items():
         same = board[name].mean
-        assert (mean.method, mean.ci_low, mean.ci_high) == ("jeffreys", same.ci_low, same.ci_high)
+        assert (mean.method, mean.ci_low, mean.ci_high) == ("half-case", same.ci_low, same.ci_high)
 
 
 def test_no_case_wins_an_average_of_structure_means():
