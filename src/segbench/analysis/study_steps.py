@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from segauge.stats import OrderStability, ScoreMatrix, order_stability
+from segauge.stats import OrderStability, order_stability
 from segbench.analysis.boards import board_of, contests_of
 from segbench.analysis.contrasts import position_pairing
-from segbench.analysis.groups import Family, aggregated_matrix, box_figure, report_groups
+from segbench.analysis.groups import Family, aggregated_matrix, box_figure, report_groups, subjects_of
 from segbench.analysis.joint import joint_board, part_of, subject_board
 from segbench.analysis.rules import Rules
 from segbench.analysis.scored_set import AVERAGE, ScoredSet
@@ -74,18 +74,9 @@ def _part_board(part: ScoredSet, metric: str, subject: str, rules: Rules) -> tup
     return part.name, subject_board(part, metric, subject, rules)
 
 
-def _subjects(scored: ScoredSet, metric: str, rules: Rules) -> Iterator[tuple[str, ScoreMatrix]]:
-    """Yield the average (per case, over the structures it has) and every structure with their scores."""
-    average = scored.average(metric, "case-mean", rules.cases)
-    if average is not None:
-        yield AVERAGE, average
-    for structure in scored.structures:
-        yield structure, scored.matrix(structure, metric, rules.cases)
-
-
 def _group_steps(given: StudyInput, metric: str, rules: Rules) -> Iterator[Step]:
     metadata = given.scored.metadata
-    for subject, matrix in _subjects(given.scored, metric, rules):
+    for subject, matrix in subjects_of(given.scored, metric, rules):
         for family in given.families:
             what = f"{subject} {metric} by {family.name}"
             asked = (matrix, family, metadata, subject, metric)

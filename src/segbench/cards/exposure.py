@@ -93,10 +93,10 @@ class Lineage:
         datasets: dict[str, DatasetCard] = {}
         names: dict[str, str] = {}
         for card in cards:
-            for name in {_folded(name) for name in (card.name, *card.aliases)}:
-                if name in names:
-                    raise InvalidInput(f"Two dataset cards are called {name!r}: {names[name]} and {card.name}.")
-                names[name] = card.name
+            for folded, name in {_folded(name): name for name in (*card.aliases, card.name)}.items():
+                if folded in names:
+                    raise InvalidInput(f"Two dataset cards are called {name!r}: {names[folded]} and {card.name}.")
+                names[folded] = card.name
             datasets[card.name] = card
         down: dict[str, list[_Step]] = {name: [] for name in datasets}
         for card in datasets.values():
@@ -167,14 +167,17 @@ class Lineage:
                 reach[place] = min(len(way), reach.get(place, len(way)))
         return reach
 
-    def is_open(self, name: str) -> str:
-        """Return why it is not known what a dataset contains, "" if it is known."""
+    def is_open(self, name: str, other: str) -> str:
+        """Return why a dataset may contain images of another one, "" if all that it contains is known."""
+        pool = self.pool(other)
         for place in self.ways_down(name):
             card = self.datasets.get(place)
             if card is None:
                 return f"there is no card for {place}, so nobody knows what it contains"
             if card.lineage is None:
                 return f"where the images of {card.title} come from is not known"
+            if card.partial and not pool & {self.name_of(absent) for absent in card.lacks}:
+                return f"only some of the sources of {card.title} are listed"
         return ""
 
 
@@ -206,7 +209,7 @@ def _of_training(
     if meeting is None:
         both = lineage.may_share(start, name)
         reason = f"like {lineage.title_of(name)} it may have images of {lineage.title_of(both)}" if both else ""
-        reason = reason or lineage.is_open(start) or lineage.is_open(name)
+        reason = reason or lineage.is_open(start, name) or lineage.is_open(name, start)
         if reason:
             return _unknown(model, name, f"{words} on {lineage.title_of(start)}; {reason}")
         return Exposure(model.name, name, ExposureLevel.NONE, _clean_words(model))
@@ -249,4 +252,5 @@ def _clean_words(model: ModelCard) -> str:
 
 
 def _folded(name: str) -> str:
-    return name.casefold().replace("_", "-").replace(" ", "-")
+    """Return a name without case, spaces and punctuation: "AbdomenAtlas1.0Mini" is "abdomenatlas-1.0-mini"."""
+    return "".join(character for character in name.casefold() if character.isalnum())

@@ -127,6 +127,9 @@ class DatasetCard(_Card):
         cluster_column: the metadata column that names the patient, where cases share patients; "" if each is its own.
         tolerances_mm: NSD tolerance of a structure where the dataset's makers set one.
         lineage: its kin; () if somebody looked and found none, None if nobody knows where its images come from.
+        partial: True if `lineage` names only some of what the dataset contains; then no other dataset is known to share
+            nothing with it, but for those that it lacks.
+        lacks: datasets that its makers say are not among its sources.
         aliases: other names that configs and model cards may use.
         note: what a reader of its numbers must know, such as what could not be verified.
 
@@ -147,6 +150,8 @@ class DatasetCard(_Card):
     cluster_column: str = ""
     tolerances_mm: Mapping[str, float] = field(default_factory=dict)
     lineage: tuple[LineageEdge, ...] | None = None
+    partial: bool = False
+    lacks: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     note: str = ""
 
@@ -154,7 +159,7 @@ class DatasetCard(_Card):
         _require_words(self, "name")
         _set(self, title=self.title or self.name, structures=_label_map(self.structures))
         _set(self, splits=MappingProxyType(dict(self.splits)), tolerances_mm=MappingProxyType(dict(self.tolerances_mm)))
-        _set(self, metadata_columns=tuple(self.metadata_columns), aliases=tuple(self.aliases))
+        _set(self, metadata_columns=tuple(self.metadata_columns), aliases=tuple(self.aliases), lacks=tuple(self.lacks))
         _set(self, lineage=_parts(LineageEdge, self.lineage))
 
     def labeling(self, structures: Iterable[str] | None = None) -> Labeling:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -74,9 +75,14 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
     )
     group.add_argument("--metadata", action="append", default=[], metavar="FILE", help="a row per case, or NAME=FILE")
-    group.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
+    group.add_argument(
+        "--key", action="append", default=[], metavar="COLUMN", help=f"{KEY_HELP}; NAME=COLUMN for one test set"
+    )
     group.add_argument("--models", type=Path, metavar="FILE", help="registry of the models (YAML)")
-    group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
+    group.add_argument(
+        "--cluster", action="append", default=[], metavar="COLUMN",
+        help="metadata column of the patient, whose cases are resampled together; NAME=COLUMN for one test set",
+    )  # fmt: skip
     add_repair_arguments(group, ("duplicates", "empty", "out_of_range"))
     add_policy_arguments(group)
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for a --metric that segauge does not know")
@@ -121,20 +127,27 @@ def study_options(results: list[str], args: argparse.Namespace, **further: Any) 
     """Return how to read the files that the arguments name."""
     repairs = Repairs(duplicates=args.duplicates, cases="keep", empty=args.empty, out_of_range=args.out_of_range)
     scales = {args.metric: scale_for(args.metric, args)} if args.metric and args.higher_is_better else {}
+    sources = _sources(results)
     return StudyOptions(
-        sources=_sources(results),
+        sources=sources,
         metadata=dict(map(named_source, args.metadata)),
-        key=args.key,
+        key=dict(_named_column(text, sources) for text in args.key),
         models=args.models,
         format=args.format,
         columns=named_columns(args.columns),
         repairs=repairs,
         metric=args.metric,
-        cluster=args.cluster,
+        cluster=dict(_named_column(text, sources) for text in args.cluster),
         policy=policy_of(args),
         scales=scales,
         **further,
     )
+
+
+def _named_column(text: str, sources: Mapping[str, Path]) -> tuple[str, str]:
+    """Return the test set that a column is for ("" for all), and the column."""
+    name, sign, column = text.partition("=")
+    return (name, column) if sign and name in sources else ("", text)
 
 
 def _sources(results: list[str]) -> dict[str, Path]:

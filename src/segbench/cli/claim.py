@@ -33,7 +33,8 @@ def add_parser(subparsers: Any) -> None:
         "claim",
         help="is a claim true: the paired difference, the probability that it is false, cases needed",
         description='Judges a claim such as "MedNeXt > STU-Net-B on liver dice", "A >= B by 0.01 on average nsd", '
-        '"A = B by 0.02 on kidney dice" or "A > all on liver dice". With --reviewer, from published mean, SD and n. '
+        '"A = B by 0.02 on kidney dice" or "A > all on liver dice". With --reviewer, from published mean, '
+        "n and, if known, SD. "
         "Exit codes: 0 the claim is supported, 1 error, 2 usage, 6 it is not shown, 7 it is refuted.",
         examples=(
             'segbench claim "MedNeXt > STU-Net-B on liver dice" scores.csv',
@@ -45,9 +46,13 @@ def add_parser(subparsers: Any) -> None:
     add_reading_arguments(parser)
     add_rule_arguments(parser)
     review = parser.add_argument_group("reviewer")
-    review.add_argument("--reviewer", action="store_true", help="from published numbers: --mean, --sd and --n")
+    review.add_argument(
+        "--reviewer", action="store_true", help="from published numbers: --mean, --n and, if known, --sd"
+    )
     review.add_argument("--mean", type=float, nargs=2, metavar=("A", "B"), help="published means, in the claim's order")
-    review.add_argument("--sd", type=float, nargs=2, metavar=("A", "B"), help="published standard deviations")
+    review.add_argument(
+        "--sd", type=float, nargs=2, metavar=("A", "B"), help="published standard deviations (default: imputed)"
+    )
     review.add_argument("--n", type=int, nargs="+", metavar="N", help="number of cases (two for separate test sets)")
     review.add_argument("--correlation", type=float, metavar="R", help="of the two models' scores, where known")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
@@ -65,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.reviewer:
         return _run_review(claim, args, rules.level)
     if args.results is None:
-        raise InvalidInput("Say where the per-case scores are, or use --reviewer with --mean, --sd and --n.")
+        raise InvalidInput("Say where the per-case scores are, or use --reviewer with --mean and --n.")
     inputs, models = read_study(study_options([args.results], args, split=""), rules)
     resolved, matrix = resolve_claim(claim, inputs[0].scored, rules, aliases_of(models.values()))
     found = assess_claim(
@@ -80,12 +85,24 @@ def run(args: argparse.Namespace) -> int:
 def _run_review(claim: Claim, args: argparse.Namespace, level: float) -> int:
     if claim.relation != "better" or claim.right == EVERYBODY:
         raise InvalidInput('--reviewer judges claims such as "A > B on dice"; equivalence is printed with --margin.')
-    if args.mean is None or args.sd is None or args.n is None or len(args.n) > 2:
-        raise InvalidInput("--reviewer needs --mean A B, --sd A B and --n N (or two for separate test sets).")
+    if args.mean is None or args.n is None or len(args.n) > 2:
+        raise InvalidInput(
+            "--reviewer needs --mean A B and --n N (or two for separate test sets), and --sd A B if known."
+        )
+    metric = claim.metric or args.metric
+    if args.sd is None and metric != "dice":
+        raise InvalidInput(
+            f"--reviewer needs --sd A B: an unpublished standard deviation can be imputed for dice, not {metric}."
+        )
     sizes = args.n * 2 if len(args.n) == 1 else args.n
     # The numbers are in the order of the sentence; "A < B" says that B is better.
     names = (claim.right, claim.left) if claim.swapped else (claim.left, claim.right)
-    written = [Published(names[i], args.mean[i], args.sd[i], sizes[i]) for i in range(2)]
+    written = [
+        Published.without_sd(names[i], args.mean[i], sizes[i])
+        if args.sd is None
+        else Published(names[i], args.mean[i], args.sd[i], sizes[i])
+        for i in range(2)
+    ]
     better, other = reversed(written) if claim.swapped else written
     found = review_claim(
         better,

@@ -63,7 +63,7 @@ class LateOptions(Mapping[str, Any]):
 
 def dependencies_of(words: Sequence[str]) -> dict[str, dict[str, str]]:
     """Return the hashes of files and folders that a command names, and the ids of container images: {} for none."""
-    files = hashes_of(path for word in words for path in _paths_in(word))
+    files = hashes_of(path for word in words for path in paths_in(word))
     images: dict[str, str] = {}
     if words and Path(words[0]).name in _ENGINES:
         found = ((word, image_id(words[0], word)) for word in words[1:] if _may_be_image(word))
@@ -102,10 +102,11 @@ def _may_be_image(word: str) -> bool:
     return re.fullmatch(r"[a-z0-9][\w./:@-]*", word) is not None and not Path(word).exists()
 
 
-def _paths_in(word: str) -> Iterator[Path]:
+def paths_in(word: str, *, resolved: bool = True) -> Iterator[Path]:
     """Yield the files and folders that a word names: itself, or a part of "--weights=/a/net.pth" and "/a:/b:ro".
 
-    Commands run in a folder of their own, so only paths from the root name anything.
+    Commands run in a folder of their own, so only paths from the root name anything. Links are followed unless
+    `resolved` is false.
     """
     for part in dict.fromkeys((word, *re.split(r"[=:,]", word))):
         path = Path(part)
@@ -113,7 +114,7 @@ def _paths_in(word: str) -> Iterator[Path]:
             continue
         try:
             if len(path.parts) > 2 and path.exists() and not _is_written_to(path):
-                yield path.resolve()
+                yield path.resolve() if resolved else path
         except (OSError, ValueError):
             continue
 

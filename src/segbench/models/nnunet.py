@@ -17,6 +17,9 @@ from segbench.options import read_options, require
 
 VERSION = "2.8.1"
 
+#: What the environment of a trained model has unless the config says otherwise.
+REQUIREMENTS = (TORCH, f"nnunetv2=={VERSION}")
+
 
 def nnunet(options: Mapping[str, Any]) -> CommandModel:
     """Return a trained nnU-Net v2.
@@ -53,7 +56,7 @@ def nnunet(options: Mapping[str, Any]) -> CommandModel:
     return CommandModel(
         _card(folder, given),
         make,
-        tuple(given.get("requirements", (TORCH, f"nnunetv2=={VERSION}"))),
+        tuple(given.get("requirements", REQUIREMENTS)),
         LateOptions(lambda: {**depends_on, "model": folder.name, "files": hashes_of(_weights(folder, given))}),
     )
 

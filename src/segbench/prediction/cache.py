@@ -8,6 +8,7 @@ predictions.
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import re
@@ -76,9 +77,27 @@ class Entry:
         return described
 
 
-def entry_of(root: Path, model: str, settings: Mapping[str, Any], case_id: str, image_hash: str) -> Entry:
-    """Return the entry of a model with these settings for a case and its image."""
+def entry_of(
+    root: Path, model: str, settings: Mapping[str, Any], inside: str | None, case_id: str, image_hash: str
+) -> Entry:
+    """Return the entry of a model with these settings for a case and its image.
+
+    Args:
+        root: folder of the cache.
+        model: name of the model.
+        settings: what its output depends on, but for the packages it runs with.
+        inside: a digest of those packages, "" for a model without an environment. None if it is not known: then the
+            entry is in the only folder of these settings, where there is one.
+        case_id: id of the case.
+        image_hash: of its image.
+
+    """
     folder = f"{safe_name(model)}-{_hash_of(settings)[:12]}"
+    if inside is None:
+        there = sorted(root.glob(f"{glob.escape(folder)}-*"))
+        folder = there[0].name if len(there) == 1 else f"{folder}-unknown"
+    elif inside:
+        folder += f"-{_hash_of(inside)[:8]}"
     return Entry(root / folder, f"{safe_name(case_id)}-{_hash_of([case_id, image_hash])[:32]}")
 
 

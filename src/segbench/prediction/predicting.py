@@ -15,11 +15,13 @@ from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
 from segbench.prediction.devices import chosen_device, count_gpus
 from segbench.prediction.environments import (
+    CLOUD_MACHINE,
     Environment,
     EnvironmentFailed,
     environment_key,
     environments_folder,
     is_made,
+    lock_digest,
     make_environment,
 )
 from segbench.prediction.jobs import Job, do, output_of
@@ -93,7 +95,8 @@ def predict(
         else:
             python = _THERE if in_cloud else None if made is None else made.python
             place = _cloud_device(model, settings.device) if in_cloud else device
-            jobs += [_job(model, case, hashes[case.case_id], place, python, settings) for case in cases]
+            inside = _inside(model, made, in_cloud)
+            jobs += [_job(model, case, hashes[case.case_id], place, python, inside, settings) for case in cases]
     if in_cloud and not settings.only_cached:
         found += _done_in_cloud(models, jobs, progress)
     else:
@@ -127,8 +130,23 @@ def _described(model: Model, made: Environment | str | None) -> Mapping[str, Any
     """Return what a record says about the environment."""
     if isinstance(made, Environment):
         packages = list(made.packages)
-        return {"key": made.key, "packages": packages, "packages_hash": made.packages_hash}
-    return {"key": environment_key(model.requirements), "packages": []} if model.requirements else {}
+        return {"key": made.key, "lock": made.lock, "packages": packages, "packages_hash": made.packages_hash}
+    if not model.requirements:
+        return {}
+    return {"key": environment_key(model.requirements), "lock": lock_digest(model.requirements), "packages": []}
+
+
+def _inside(model: Model, made: Environment | str | None, in_cloud: bool) -> str | None:
+    """Return what decides which packages a model runs with: its lock or, without one, what pip installed.
+
+    None where that is not known: only the cache is asked, and the environment is not on this machine.
+    """
+    if not model.requirements:
+        return ""
+    digest = lock_digest(model.requirements, *(CLOUD_MACHINE if in_cloud else ()))
+    if digest or in_cloud:
+        return digest or "as resolved in the cloud"
+    return made.packages_hash if isinstance(made, Environment) else None
 
 
 def _job(
@@ -137,6 +155,7 @@ def _job(
     image_hash: str,
     device: str,
     python: Path | None,
+    inside: str | None,
     settings: PredictionSettings,
 ) -> Job:
     # The CPU and the GPU give slightly different masks; which one of several GPUs it was makes no difference.
@@ -148,7 +167,7 @@ def _job(
         "structures": {name: list(labels) for name, labels in model.card.structures.items()},
         "device": kind,
     }
-    entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, case.case_id, image_hash)
+    entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, inside, case.case_id, image_hash)
     image = case.image.resolve()
     python = python if model.requirements else None
     argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)
@@ -161,7 +180,7 @@ def _job(
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
         _variables(model, case.case_id, device, settings.jobs or 1),
-        {**facts, "image_sha256": image_hash},
+        {**facts, "inside": inside, "image_sha256": image_hash},
         kind == "cuda",
         settings.only_cached,
     )

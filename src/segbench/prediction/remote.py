@@ -71,7 +71,7 @@ def filled(argv: Sequence[str], image: Path, output: Path) -> list[str]:
         PYTHON: sys.executable,
         PACKAGE: _package(),
     }
-    return [_replaced(word, places) for word in argv]
+    return [replaced(word, places) for word in argv]
 
 
 def marked(argv: Sequence[str], image: Path, output: Path) -> tuple[str, ...]:
@@ -79,14 +79,15 @@ def marked(argv: Sequence[str], image: Path, output: Path) -> tuple[str, ...]:
     places = {str(image): IMAGE, str(output): OUTPUT, str(output.parent): WORK}
     places |= {_package(): PACKAGE, sys.executable: PYTHON}
     ordered = dict(sorted(places.items(), key=lambda item: -len(item[0])))
-    return tuple(_replaced(word, ordered) for word in argv)
+    return tuple(replaced(word, ordered) for word in argv)
 
 
 def _package() -> str:
     return os.fspath(Path(str(files("segbench"))))
 
 
-def _replaced(word: str, places: Mapping[str, str]) -> str:
+def replaced(word: str, places: Mapping[str, str]) -> str:
+    """Return a word of a command with places replaced by others."""
     for old, new in places.items():
         word = word.replace(old, new)
     return word

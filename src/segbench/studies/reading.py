@@ -17,6 +17,7 @@ from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_en
 from segbench.analysis.groups import (
     Family,
     families_of,
+    small_groups,
     strata_of,
     suggested_families,
     touchstone_families,
@@ -40,13 +41,14 @@ class StudyOptions:
     Attributes:
         sources: per test set its name and the file or folder with the scores.
         metadata: per test set (or "" for all) the table with a row per case.
-        key: column of the case ids in the metadata; a usual name if None.
+        key: per test set (or "" for all) the column of the case ids in the metadata, or a pattern of columns, as in
+            `read_metadata`; a usual name if left out.
         groups: file with declared groups; suggested from the metadata if None.
         models: file with the registry of models.
         format, columns: of the score tables, as in `read_scores`.
         repairs: what to do with problems; unequal lists of cases are left to the rules.
         metric: only this one; the name of the metric where the file does not say.
-        cluster: metadata column of the patient (or institute): resampled together.
+        cluster: per test set (or "" for all) the metadata column of the patient (or institute): resampled together.
         split: metadata column of the official splits; found by its name if None, "" for none.
         stratify: column or family to hold gaps between groups against.
         policy, scales: of cases without a number, and of metrics that segauge does not know.
@@ -55,14 +57,14 @@ class StudyOptions:
 
     sources: Mapping[str, Path]
     metadata: Mapping[str, Path] = field(default_factory=dict)
-    key: str | None = None
+    key: Mapping[str, str] = field(default_factory=dict)
     groups: Path | None = None
     models: Path | None = None
     format: str = "auto"
     columns: Mapping[str, str] = field(default_factory=dict)
     repairs: Repairs = field(default_factory=lambda: Repairs(cases="keep"))
     metric: str | None = None
-    cluster: str | None = None
+    cluster: Mapping[str, str] = field(default_factory=dict)
     split: str | None = None
     stratify: str | None = None
     policy: MissingPolicy = field(default_factory=MissingPolicy)
@@ -180,8 +182,9 @@ def _input(
     name: str, found: _Source, entries: Mapping[str, RegisteredModel], options: StudyOptions, rules: Rules
 ) -> StudyInput:
     file = options.metadata.get(name) or options.metadata.get("")
-    metadata = read_metadata(file, key=options.key) if file is not None else found.metadata
-    cluster = found.cluster if options.cluster is None else _cluster(options.cluster, metadata)
+    metadata = read_metadata(file, key=_of_set(options.key, name)) if file is not None else found.metadata
+    column = _of_set(options.cluster, name)
+    cluster = found.cluster if column is None else _cluster(column, metadata)
     tables = {entries[model].name: _chosen(table, options.metric) for model, table in found.tables.items()}
     scored = ScoredSet(name, tables, metadata, cluster, options.policy, options.scales)
     findings = [*found.findings, *_lacking_structures(tables)]
@@ -195,7 +198,8 @@ def _input(
         shown = ", ".join(unmatched[:5])
         findings.append(f"{counted(len(unmatched), 'case')} without a row in the metadata, such as {shown}")
     split = _split(options.split, metadata)
-    families = _families(options, metadata, scored, rules, split)
+    families = _families(options, metadata, scored, rules, [name for name in (split, column) if name is not None])
+    findings += small_groups(scored, families, rules) if options.groups is not None else []
     strata = strata_of(options.stratify, families, metadata) if options.stratify else None
     return StudyInput(scored, families, tuple(findings), split, strata)
 
@@ -217,9 +221,12 @@ def _chosen(table: ScoreTable, metric: str | None) -> ScoreTable:
     return table.select(metrics=[metric])
 
 
-def _cluster(column: str | None, metadata: Mapping[str, Mapping[str, str]]) -> dict[str, str] | None:
-    if column is None:
-        return None
+def _of_set(named: Mapping[str, str], name: str) -> str | None:
+    """Return what was said for a test set, or for all of them."""
+    return named.get(name, named.get(""))
+
+
+def _cluster(column: str, metadata: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
     if not metadata:
         raise InvalidInput("cluster needs metadata that have the column.")
     return metadata_column(metadata, column)
@@ -239,7 +246,7 @@ def _families(
     metadata: Mapping[str, Mapping[str, str]],
     scored: ScoredSet,
     rules: Rules,
-    split: str | None,
+    without: Sequence[str],
 ) -> tuple[Family, ...]:
     if options.groups is not None:
         return families_of(read_yaml(options.groups, "groups of cases", max_bytes=_MAX_GROUPS_BYTES), metadata)
@@ -247,5 +254,4 @@ def _families(
         return ()
     if rules.is_touchstone:
         return touchstone_families(metadata)
-    without = [name for name in (split, options.cluster) if name is not None]
     return suggested_families(metadata, scored.cases, rules.minimum, without)

@@ -20,6 +20,7 @@ from segbench.analysis import (
     rules_of,
 )
 from segbench.analysis.boards import average_board
+from segbench.analysis.claims.reviewer import SD_OF_MEAN, SEEN_SD_RATIOS, imputed_sd
 from tests.segbench import made_up
 
 
@@ -276,3 +277,33 @@ def test_a_claim_is_refuted_where_the_comparison_tells_the_two_apart(lost, verdi
     assert assess_claim(matrix, parse_claim("b > a")).verdict == verdict
     assert (verdict == "refuted") == (told == "better")
     assert assess_claim(matrix, parse_claim("a > b")).verdict == ("supported" if told == "better" else "not shown")
+
+
+def test_a_paper_without_sd_can_be_reviewed_and_says_so():
+    """It was refused: more than half of the papers give no standard deviation."""
+    a, b = Published.without_sd("a", 0.912, 50), Published.without_sd("b", 0.905, 50)
+    low, high = SD_OF_MEAN
+    assert a.sd == pytest.approx((1 - 0.912) * (low + high * 0.912))
+    found = review_claim(a, b)
+    assert (found.a.imputed, found.b.imputed) == (True, True)
+    assert any("imputed from the mean Dice (0.115 for a and 0.123 for b)" in note for note in found.notes)
+    known = review_claim(Published("a", 0.912, a.sd, 50), Published("b", 0.905, b.sd, 50))
+    assert [one.ci_low for one in found.scenarios] == [one.ci_low for one in known.scenarios]
+    # Not to know the standard deviation is averaged in: it is neither the one nor the other of the extremes.
+    extremes = [
+        review_claim(Published("a", 0.912, ratio * a.sd, 50), Published("b", 0.905, ratio * b.sd, 50))
+        for ratio in (SEEN_SD_RATIOS[0], SEEN_SD_RATIOS[-1])
+    ]
+    assert extremes[0].probability_false < found.probability_false < extremes[1].probability_false
+    assert not any("imputed" in note for note in known.notes)
+
+
+@pytest.mark.parametrize("mean", [0.001, 0.01, 0.1, 0.5, 0.9, 0.99, 0.999])
+def test_an_imputed_sd_is_one_that_scores_can_have(mean):
+    assert 0 <= imputed_sd(mean) <= (mean * (1 - mean)) ** 0.5
+
+
+@pytest.mark.parametrize("mean", [0.0, 1.0, 91.2, -0.5])
+def test_a_mean_that_is_no_dice_has_no_imputed_sd(mean):
+    with pytest.raises(InvalidInput, match="mean Dice between 0 and 1"):
+        imputed_sd(mean)

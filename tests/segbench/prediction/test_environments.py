@@ -1,5 +1,8 @@
 """Environments of models: made once from pinned requirements, from a package index that is a folder here."""
 
+import hashlib
+import platform
+import re
 import subprocess
 import sys
 import threading
@@ -8,9 +11,11 @@ import zipfile
 import pytest
 
 from segauge.errors import InvalidInput
+from segbench import registry
+from segbench.models.nnunet import REQUIREMENTS
 from segbench.prediction import EnvironmentFailed, PredictionSettings, make_environment, predict
-from segbench.prediction.environments import environment_key
-from tests.segbench.prediction.toys import cases, toy
+from segbench.prediction.environments import environment_key, lock_for, lock_header, not_as_asked
+from tests.segbench.prediction.toys import COPY, cases, toy
 
 
 def wheel(folder, name="toynet", version="1.0", requires=""):
@@ -89,6 +94,92 @@ def test_two_at_once_make_it_once_and_as_it_is_elsewhere(tmp_path, finished):
     assert made[0] == made[1]
     assert len(said) == 1
     assert made[0].packages_hash == make_environment(["toynet==1.0"], finished).packages_hash
+
+
+@pytest.mark.slow
+def test_all_requirements_are_resolved_in_one_step(tmp_path, index):
+    """No later requirement replaces a version that was asked for.
+
+    One step per item gave toynet 2.0 here: the second call of pip replaced what the first had installed. That is how
+    nnU-Net, TotalSegmentator and MOOSE asked for torch 2.13.0 and got 2.15.0.
+    """
+    wheel(index, "toynet", "2.0")
+    wheel(index, "user", "1.0", requires="toynet!=1.0")
+    with pytest.raises(EnvironmentFailed, match=r"(?i)conflict|cannot install"):
+        make_environment(["toynet==1.0", "user==1.0"], tmp_path / "environments")
+    wheel(index, "fits", "1.0", requires="toynet")
+    made = make_environment(["toynet==1.0", "fits==1.0"], tmp_path / "environments")
+    assert made.packages == ("fits==1.0", "toynet==1.0")
+
+
+def test_an_environment_that_holds_another_version_is_refused():
+    asked = ["torch==2.13.0 nnunetv2==2.8.1", "--no-deps deepbet==1.0.2"]
+    assert not_as_asked(asked, ["torch==2.13.0+cpu", "nnunetv2==2.8.1", "deepbet==1.0.2", "numpy==2.4.6"]) == ""
+    wrong = not_as_asked(asked, ["torch==2.15.0", "nnunetv2==2.8.1"])
+    assert wrong == "torch 2.13.0 (installed: 2.15.0), deepbet 1.0.2 (installed: none)"
+
+
+@pytest.fixture
+def locked(tmp_path, index, monkeypatch):
+    """A folder of locks with one of toynet, as the index has it."""
+    digest = hashlib.sha256((index / "toynet-1.0-py3-none-any.whl").read_bytes()).hexdigest()
+    locks = tmp_path / "locks"
+    locks.mkdir()
+    python = ".".join(map(str, sys.version_info[:2]))
+    head = lock_header(["toynet==1.0"], [python], platform.system(), platform.machine())
+    (locks / "toy.txt").write_text(f"{head}\ntoynet==1.0 --hash=sha256:{digest}\n")
+    monkeypatch.setattr("segbench.prediction.environments.LOCKS", locks)
+    return locks / "toy.txt"
+
+
+@pytest.mark.slow
+def test_a_lock_lets_only_its_files_in(tmp_path, index, locked):
+    made = make_environment(["toynet==1.0"], tmp_path / "environments")
+    assert made.lock == hashlib.sha256(locked.read_bytes()).hexdigest()
+    with zipfile.ZipFile(index / "toynet-1.0-py3-none-any.whl", "a") as archive:
+        archive.writestr("more.py", "")
+    with pytest.raises(EnvironmentFailed, match=r"(?i)hash"):
+        make_environment(["toynet==1.0"], tmp_path / "others")
+
+
+def test_a_lock_counts_in_the_key_and_can_be_left_unused(locked, monkeypatch):
+    key = environment_key(["toynet==1.0"])
+    assert lock_for(["toynet==1.0"]) == locked
+    assert lock_for(["toynet==1.0", "other==1"]) is None
+    locked.write_text(locked.read_text() + "other==1.0 --hash=sha256:00\n")
+    assert environment_key(["toynet==1.0"]) != key
+    monkeypatch.setenv("SEGBENCH_LOCKS", "off")
+    assert lock_for(["toynet==1.0"]) is None
+
+
+@pytest.mark.parametrize("name", ["totalsegmentator", "moose", "ctfm", "monai", "deepbet", "brainextractor", "nnunet"])
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_each_built_in_model_has_a_lock_of_all_it_asks_for(name, python, monkeypatch):
+    monkeypatch.setattr("segbench.prediction.environments._here", lambda: (python, "Linux", "x86_64"))
+    requirements = REQUIREMENTS if name == "nnunet" else registry.model(name).requirements
+    path = lock_for(requirements)
+    assert path is not None
+    assert path.name == f"{name}.txt"
+    lines = path.read_text().replace("\\\n", "").splitlines()[1:]
+    assert all(re.fullmatch(r"[a-z0-9-]+==[^ ]+( +--hash=sha256:[0-9a-f]{64})+", line) for line in lines)
+    assert not_as_asked(requirements, [line.split()[0] for line in lines]) == ""
+
+
+def test_two_sets_of_packages_are_two_entries_of_the_cache(tmp_path, monkeypatch, finished):
+    """A prediction belongs to the packages that made it: it was found again under another torch."""
+    monkeypatch.setenv("SEGBENCH_ENVIRONMENTS", str(finished))
+    model = toy(COPY, tmp_path / "count", requirements=["toynet==1.0"])
+    settings = PredictionSettings(tmp_path / "cache", device="cpu")
+    found = cases(tmp_path / "data", 1)
+    predict([model], found, settings)
+    predict([model], found, settings)
+    assert (tmp_path / "count").read_text() == "x"
+    mark = finished / environment_key(["toynet==1.0"]) / "complete.json"
+    before = mark.read_text()
+    mark.write_text(before.replace("toynet==1.0", "toynet==1.0+other"))
+    predict([model], found, settings)
+    assert (tmp_path / "count").read_text() == "xx"
+    mark.write_text(before)
 
 
 @pytest.mark.slow

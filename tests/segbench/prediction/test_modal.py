@@ -103,13 +103,47 @@ def test_an_error_of_the_cloud_is_that_cases_failure(tmp_path, cloud, monkeypatc
     assert found.failure == "RuntimeError: no container"
 
 
-def test_the_image_of_a_model_has_its_requirements_in_order():
+def test_the_image_of_a_model_is_made_from_its_lock_in_one_step():
+    # It was one pip step per item, and a later step replaced the torch of an earlier one.
     stand_in = StandIn()
     model_image(stand_in, registry.model("deepbet"))
-    installed = [(args, options) for name, args, options in stand_in.Image.calls if name == "pip_install"]
-    assert installed[0] == (("torch==2.13.0",), {"extra_options": ""})
-    assert installed[2] == (("deepbet==1.0.2",), {"extra_options": "--no-deps"})
+    ((_, (lock,), options),) = [call for call in stand_in.Image.calls if call[0] == "pip_install_from_requirements"]
+    assert Path(lock).name == "deepbet.txt"
+    assert options == {"extra_options": "--require-hashes --no-deps"}
     assert stand_in.Image.calls[-1][:2] == ("add_local_python_source", ("segauge", "segbench"))
+
+
+def test_without_a_lock_the_image_has_all_requirements_in_one_step():
+    stand_in = StandIn()
+    model_image(stand_in, toy(COPY, requirements=["a==1", "b==2 c==3", "--no-deps d==4"]))
+    installed = [(args, options) for name, args, options in stand_in.Image.calls if name == "pip_install"]
+    assert installed[:2] == [(("a==1", "b==2", "c==3"), {}), (("d==4",), {"extra_options": "--no-deps"})]
+
+
+def test_folders_that_a_command_names_go_along(tmp_path, cloud):
+    # The commands of nnU-Net and MONAI named folders of this machine, and nobody brought them there.
+    weights = tmp_path / "weights"
+    (weights / "fold_0").mkdir(parents=True)
+    (weights / "fold_0" / "net.pth").write_bytes(b"net")
+    model = toy("pass", str(weights), f"--net={weights}/fold_0/net.pth")
+    predict([model], cases(tmp_path / "data", 1), PredictionSettings(tmp_path / "cache", executor="modal"))
+    added = [(args, options) for name, args, options in cloud.Image.calls if name.startswith("add_local_dir")]
+    assert added == [((str(weights),), {"remote_path": "/models/0/weights"})]
+    (log,) = (tmp_path / "cache").rglob("*.log")
+    assert "/models/0/weights --net=/models/0/weights/fold_0/net.pth" in log.read_text()
+    assert str(weights) not in log.read_text()
+
+
+def test_a_program_of_this_machine_is_told(tmp_path, cloud):
+    program = tmp_path / "venv" / "bin" / "predict"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    model = toy("pass", str(program))
+    settings = PredictionSettings(tmp_path / "cache", executor="modal")
+    (found,) = predict([model], cases(tmp_path / "data", 1), settings).predictions
+    assert found.failure.startswith("the command names the program predict, which is installed on this machine only")
+    assert cloud.functions == []
 
 
 @pytest.mark.parametrize("name", ["totalsegmentator", "moose", "ctfm", "deepbet", "brainextractor"])
@@ -141,6 +175,9 @@ def test_the_real_client_takes_our_calls():
     for function, ours in (
         (modal.App.function, ("image", "gpu", "memory", "volumes", "timeout", "env", "name", "serialized")),
         (modal.Image.pip_install, ("extra_options",)),
+        (modal.Image.pip_install_from_requirements, ("extra_options",)),
+        (modal.Image.add_local_dir, ("remote_path",)),
+        (modal.Image.add_local_file, ("remote_path",)),
         (modal.Image.debian_slim, ("python_version",)),
         (modal.Volume.from_name, ("create_if_missing",)),
         (modal.Function.map, ("return_exceptions",)),

@@ -33,15 +33,16 @@ class Repairs:
         cases: models scored on different cases. "keep" them as they are, "common" cases only, count a missing case as
             "failed", or "refuse".
         empty: an empty cell, or a structure without a row, where another model has a score. Count it as "failed", take
-            the structure for "absent" in that case for all models, or "refuse". Empty for every model means absent,
-            which the audit tells.
+            the structure for "absent" in that case for all models, leave each model its "own" empty cells (absent for
+            that model, as published averages often have it), or "refuse". Empty for every model means absent, which
+            the audit tells.
         out_of_range: a value outside the metric's scale. "drop" it (the cell then counts as failed), or "refuse".
 
     """
 
     duplicates: Literal["refuse", "first", "last", "mean"] = "refuse"
     cases: Literal["refuse", "keep", "common", "failed"] = "refuse"
-    empty: Literal["refuse", "failed", "absent"] = "refuse"
+    empty: Literal["refuse", "failed", "absent", "own"] = "refuse"
     out_of_range: Literal["refuse", "drop"] = "refuse"
 
 
@@ -63,6 +64,7 @@ _CHOICES = {
     "empty": {
         "failed": "counts an empty cell as failed",
         "absent": "takes the structure for absent in that case, for all models",
+        "own": "leaves each model its own empty cells, so that models are averaged over different cases",
     },
     "out_of_range": {"drop": "drops the value and counts the case as failed"},
 }

@@ -4,7 +4,14 @@ from segbench.analysis.groups.boxes import BoxFigure, BoxTest, aggregated_matrix
 from segbench.analysis.groups.declaration import Family, families_of
 from segbench.analysis.groups.membership import Membership, Overlap, membership
 from segbench.analysis.groups.presets import suggested_families, touchstone_families
-from segbench.analysis.groups.reports import AdjustedGap, GroupReport, report_groups, strata_of
+from segbench.analysis.groups.reports import (
+    AdjustedGap,
+    GroupReport,
+    report_groups,
+    small_groups,
+    strata_of,
+    subjects_of,
+)
 
 __all__ = [
     "AdjustedGap",
@@ -19,8 +26,10 @@ __all__ = [
     "families_of",
     "membership",
     "report_groups",
+    "small_groups",
     "stars",
     "strata_of",
+    "subjects_of",
     "suggested_families",
     "touchstone_families",
 ]

@@ -7,12 +7,16 @@ an unknown scanner out instead of taking it in.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Protocol
 
 Row = Mapping[str, str]
+
+#: Of each unit of an age in DICOM, how many make a year.
+_PER_YEAR = {"D": 365.25, "W": 52.18, "M": 12.0, "Y": 1.0}
 
 
 class Condition(Protocol):
@@ -27,11 +31,12 @@ class Condition(Protocol):
 
 
 def number(text: str) -> float | None:
-    """Return a cell as a finite number, None if it is not one."""
+    """Return a cell as a finite number, None if it is not one; ages as DICOM writes them (063Y, 018M) in years."""
     try:
         value = float(text)
     except ValueError:
-        return None
+        age = re.fullmatch(r"\s*(\d{3})([DWMY])\s*", text)
+        return None if age is None else int(age[1]) / _PER_YEAR[age[2]]
     return value if math.isfinite(value) else None
 
 

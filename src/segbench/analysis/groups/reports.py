@@ -5,10 +5,11 @@ Every model is corrected for its own comparisons only, so that one more model ch
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from segauge.errors import InvalidInput
+from segauge.nouns import counted
 from segauge.stats import (
     Gap,
     Interaction,
@@ -22,6 +23,7 @@ from segauge.stats import (
 from segbench.analysis.groups.declaration import Family, Metadata
 from segbench.analysis.groups.membership import Membership, membership
 from segbench.analysis.rules import Rules
+from segbench.analysis.scored_set import AVERAGE, ScoredSet
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,40 @@ def report_groups(
     if strata is None:
         return report
     return GroupReport(**{**vars(report), "adjusted": _adjusted(report, strata, rules)})
+
+
+def small_groups(scored: ScoredSet, families: Sequence[Family], rules: Rules) -> list[str]:
+    """Return a sentence per declared group that is too small to be estimated on some structure or on the average.
+
+    A group is counted on the cases that have scores: those are fewer than the metadata list.
+    """
+    told = []
+    for family in families:
+        minimum = family.minimum or rules.minimum
+        everyone = membership(family, tuple(scored.metadata), scored.metadata)
+        for name, mask in everyone.masks.items():
+            members = {case for case, inside in zip(everyone.cases, mask, strict=True) if inside}
+            for metric in scored.metrics:
+                sizes = {
+                    subject: len(members.intersection(matrix.cases))
+                    for subject, matrix in subjects_of(scored, metric, rules)
+                }
+                small = [f"{subject} {size}" for subject, size in sizes.items() if size < minimum]
+                if small:
+                    told.append(
+                        f"group {name!r} of {family.name!r}: {counted(len(members), 'case')} in the metadata; with a "
+                        f"{metric} score on {', '.join(small)}. A group of fewer than {minimum} cases is not estimated"
+                    )
+    return told
+
+
+def subjects_of(scored: ScoredSet, metric: str, rules: Rules) -> Iterator[tuple[str, ScoreMatrix]]:
+    """Yield the average (per case, over the structures it has) and every structure with their scores."""
+    average = scored.average(metric, "case-mean", rules.cases)
+    if average is not None:
+        yield AVERAGE, average
+    for structure in scored.structures:
+        yield structure, scored.matrix(structure, metric, rules.cases)
 
 
 def _interaction(matrix: ScoreMatrix, found: Membership, minimum: int, rules: Rules) -> Interaction | None:
