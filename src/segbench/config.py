@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.io.yaml_files import read_yaml
 from segauge.metrics.catalog import resolve_metrics
 from segauge.stats import METHODS
 from segbench.suggestions import unknown
+from segbench.typed import STRICT, Checked, Expected, Is, validated
 
 #: How cases are drawn where not all are taken: at random, in the order they are listed, or in proportion to groups.
 SELECTIONS = ("random", "first", "stratified")
@@ -49,6 +50,108 @@ class ModelChoice:
     options: Mapping[str, Any] = field(default_factory=dict)
 
 
+def _dataset(value: Any) -> DatasetChoice:
+    if isinstance(value, str):
+        return DatasetChoice(value)
+    if not isinstance(value, Mapping) or "name" not in value:
+        raise Expected("a name, or a mapping with a name, such as {name: kits23, root: data/kits23}", value)
+    root = value.get("root")
+    options = {key: part for key, part in value.items() if key not in ("name", "root")}
+    return DatasetChoice(_text(value["name"], "name"), None if root is None else Path(_text(root, "root")), options)
+
+
+def _models(value: Any) -> tuple[ModelChoice, ...]:
+    if not isinstance(value, list) or not value:
+        raise Expected("a list of models, such as [{type: totalsegmentator}]", value)
+    return tuple(_model(part, str(i + 1)) for i, part in enumerate(value))
+
+
+def _model(value: Any, place: str) -> ModelChoice:
+    if isinstance(value, str):
+        return ModelChoice(value)
+    if not isinstance(value, Mapping) or "type" not in value:
+        raise Expected("a type, or a mapping with a type, such as {type: totalsegmentator, fast: true}", value, place)
+    options = {key: part for key, part in value.items() if key != "type"}
+    return ModelChoice(_text(value["type"], place, "type"), options)
+
+
+def _text(value: Any, *place: str) -> str:
+    if not isinstance(value, str):
+        raise Expected("a text", value, *place)
+    return value
+
+
+def _ids(value: Any) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not value:
+        raise Expected("a list of case ids", value)
+    plain = [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in value]
+    return tuple(_text(part, str(i + 1)) for i, part in enumerate(plain))
+
+
+def _metrics(value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value:
+        raise Expected("a list of names", value)
+    names = tuple(_text(part, str(i + 1)) for i, part in enumerate(value))
+    try:
+        resolve_metrics(names)
+    except UnknownMetric as error:
+        raise InvalidInput(str(error)) from error
+    return names
+
+
+def _numbers(value: Any) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise Expected("a mapping of names to numbers", value)
+    return {key: _positive(part, key) for key, part in value.items()}
+
+
+def _positive(value: Any, *place: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < math.inf:
+        raise Expected("a positive number", value, *place)
+    return float(value)
+
+
+def _tolerance(value: Any) -> float | str | dict[str, float]:
+    if value == "dataset":
+        return "dataset"
+    return _numbers(value) if isinstance(value, Mapping) else _positive(value)
+
+
+def executor_name(name: str) -> str:
+    """Return where predictions are made, or say what there is."""
+    if name not in EXECUTORS and "://" not in name:
+        raise InvalidInput(
+            f"{unknown('executor', name, EXECUTORS)} A dask scheduler that is running already is an address such as "
+            "'tcp://host:8786'."
+        )
+    return name
+
+
+def _executor(value: Any) -> str:
+    return executor_name(_text(value))
+
+
+_NAMES = '{"type": "array", "items": {"type": "string"}, "minItems": 1}'
+_POSITIVE_NUMBERS = '{"type": "object", "additionalProperties": {"type": "number", "exclusiveMinimum": 0}}'
+_DATASET = (
+    '{"anyOf": [{"type": "string"}, {"type": "object", "required": ["name"], "properties": '
+    '{"name": {"type": "string"}, "root": {"type": "string"}}}]}'
+)
+_MODELS = (
+    '{"type": "array", "minItems": 1, "items": {"anyOf": [{"type": "string"}, {"type": "object", "required": ["type"], '
+    '"properties": {"type": {"type": "string"}}}]}}'
+)
+_IDS = '{"type": "array", "items": {"type": ["string", "integer"]}, "minItems": 1}'
+_TOLERANCE = '{"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "dataset"}, ' + _POSITIVE_NUMBERS + "]}"
+_EXECUTOR = '{"type": "string", "description": "serial, processes, dask, modal, or the address of a dask scheduler"}'
+
+Count = Annotated[int, Is("a whole number from 1 on", (("ge", 1),))]
+Positive = Annotated[float, Is("a positive number", (("gt", 0),))]
+Names = Annotated[tuple[str, ...], Is("a list of names", (("min_length", 1),))]
+
+
 @dataclass(frozen=True)
 class RunConfig:
     """A benchmark run.
@@ -82,59 +185,57 @@ class RunConfig:
 
     """
 
-    dataset: DatasetChoice
-    models: tuple[ModelChoice, ...]
-    n_cases: int | None = None
-    case_ids: tuple[str, ...] | None = None
-    selection: str = "random"
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
+
+    dataset: Annotated[DatasetChoice, Checked(_dataset, _DATASET)]
+    models: Annotated[tuple[ModelChoice, ...], Checked(_models, _MODELS)]
+    n_cases: Count | None = None
+    case_ids: Annotated[tuple[str, ...] | None, Checked(_ids, _IDS)] = None
+    selection: Literal["random", "first", "stratified"] = "random"
     stratify_by: str = ""
-    structures: tuple[str, ...] | None = None
-    metrics: tuple[str, ...] = DEFAULT_METRICS
-    nsd_tolerance: float | str | Mapping[str, float] = 1.0
-    resample: str | None = None
-    confidence: float = 0.95
+    structures: Names | None = None
+    metrics: Annotated[tuple[str, ...], Checked(_metrics, _NAMES)] = DEFAULT_METRICS
+    nsd_tolerance: Annotated[float | str | Mapping[str, float], Checked(_tolerance, _TOLERANCE)] = 1.0
+    resample: Literal["nearest"] | None = None
+    confidence: Annotated[float, Is("a number above 0 and below 1, such as 0.95", (("gt", 0), ("lt", 1)))] = 0.95
     interval: str = "auto"
-    n_resamples: int = 10_000
-    seed: int = 0
-    margin: Mapping[str, float] = field(default_factory=dict)
-    exposure_policy: str = "strict"
-    failed: str = "auto"
-    penalty: float | None = None
-    spot_check_dice: float = 0.1
+    n_resamples: Count = 10_000
+    seed: Annotated[int, Is("a whole number from 0 on", (("ge", 0),))] = 0
+    margin: Annotated[Mapping[str, float], Checked(_numbers, _POSITIVE_NUMBERS)] = field(default_factory=dict)
+    exposure_policy: Literal["strict", "allow-unknown", "allow-images", "all"] = "strict"
+    failed: Literal["auto", "diagonal", "penalty", "last", "exclude"] = "auto"
+    penalty: Positive | None = None
+    spot_check_dice: Annotated[float, Is("a number from 0 to 1", (("ge", 0), ("lt", 1)))] = 0.1
     title: str = ""
     preview: bool = False
     preview_label: str = ""
     device: str = "auto"
-    timeout_s: float | None = None
-    memory_gb: float | None = None
-    jobs: int | None = None
-    executor: str | None = None
+    timeout_s: Positive | None = None
+    memory_gb: Positive | None = None
+    jobs: Count | None = None
+    executor: Annotated[str | None, Checked(_executor, _EXECUTOR)] = None
     cache_dir: Path = Path("predictions")
     results_path: Path = Path("results/run.json")
-    written: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    written: Mapping[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, source: str = "config") -> RunConfig:
         """Return the config that a mapping describes; say what is wrong with it in words."""
         if not isinstance(given, Mapping):
             raise InvalidInput(f"{source}: expected keys and values, such as `dataset:` and `models:`.")
-        known = {**_READERS, **{other: _READERS[key] for other, key in _OTHER_NAMES.items()}}
         values: dict[str, Any] = {}
+        written: dict[str, str] = {}
         for key, value in given.items():
-            if key not in known:
-                raise InvalidInput(f"{source}: {unknown('key', str(key), known)}")
             name = _OTHER_NAMES.get(key, key)
-            if name in values:
-                first = next(other for other in given if _OTHER_NAMES.get(other, other) == name)
-                raise InvalidInput(f"{source}: {key!r} says again what {first!r} says; keep one of them.")
+            if name in written:
+                raise InvalidInput(f"{source}: {key!r} says again what {written[name]!r} says; keep one of them.")
+            written[name] = str(key)
             if value is not None:
-                values[name] = known[key](_At(source, str(key)), value)
-        for key in ("dataset", "models"):
-            if key not in values:
-                raise InvalidInput(f"{source}: expected the key {key!r}, which is not there.")
-        if "selection" not in values and ("case_ids" in values or "case_numbers" in values["dataset"].options):
-            values["selection"] = "first"
-        config = cls(**values, written=dict(given))
+                values[name] = value
+        config = validated(cls, values, source, written=written, known=_OTHER_NAMES)
+        if "selection" not in values and (config.case_ids is not None or "case_numbers" in config.dataset.options):
+            config = replace(config, selection="first")
+        object.__setattr__(config, "written", dict(given))
         _require_consistent(config, source)
         return config
 
@@ -143,12 +244,17 @@ class RunConfig:
         return {
             "dataset": {"name": self.dataset.name, "options": dict(self.dataset.options)},
             "models": [{"type": choice.type, "options": dict(choice.options)} for choice in self.models],
-            **{name: _plain(getattr(self, name)) for name in _READERS if name not in _NOT_IN_RECORDS},
+            **{name: _plain(getattr(self, name)) for name in _keys() if name not in _NOT_IN_RECORDS},
         }
 
 
 #: Other words for a key that configs of today use.
 _OTHER_NAMES = {"organs": "structures"}
+
+
+def _keys() -> list[str]:
+    return [key.name for key in fields(RunConfig) if key.init]
+
 
 #: Where things lie, and how many hands work: says nothing about the numbers.
 _NOT_IN_RECORDS = ("dataset", "models", "cache_dir", "results_path", "jobs", "executor")
@@ -159,191 +265,9 @@ def read_config(path: str | os.PathLike[str]) -> RunConfig:
     return RunConfig.from_dict(read_yaml(path, "a config"), source=Path(path).name)
 
 
-@dataclass(frozen=True)
-class _At:
-    """Where in a config a value stands, for messages."""
-
-    source: str
-    key: str
-
-    def expected(self, what: str, got: object) -> InvalidInput:
-        """Return the error that says what should stand here."""
-        return InvalidInput(f"{self.source}: {self.key} should be {what}, got {got!r}.")
-
-    def inner(self, key: str) -> _At:
-        """Return a place inside this one."""
-        return _At(self.source, f"{self.key}.{key}")
-
-
-def _dataset(at: _At, value: Any) -> DatasetChoice:
-    if isinstance(value, str):
-        return DatasetChoice(value)
-    if not isinstance(value, Mapping) or "name" not in value:
-        raise at.expected("a name, or a mapping with a name, such as {name: kits23, root: data/kits23}", value)
-    root = value.get("root")
-    options = {_text(at, key): part for key, part in value.items() if key not in ("name", "root")}
-    return DatasetChoice(
-        _text(at.inner("name"), value["name"]), None if root is None else _path(at.inner("root"), root), options
-    )
-
-
-def _models(at: _At, value: Any) -> tuple[ModelChoice, ...]:
-    if not isinstance(value, list) or not value:
-        raise at.expected("a list of models, such as [{type: totalsegmentator}]", value)
-    return tuple(_model(at.inner(str(i + 1)), part) for i, part in enumerate(value))
-
-
-def _model(at: _At, value: Any) -> ModelChoice:
-    if isinstance(value, str):
-        return ModelChoice(value)
-    if not isinstance(value, Mapping) or "type" not in value:
-        raise at.expected("a type, or a mapping with a type, such as {type: totalsegmentator, fast: true}", value)
-    return ModelChoice(
-        _text(at.inner("type"), value["type"]), {_text(at, key): part for key, part in value.items() if key != "type"}
-    )
-
-
-def _text(at: _At, value: Any) -> str:
-    if isinstance(value, bool) or not isinstance(value, str):
-        hint = ' (YAML takes no, yes, on, off for truth values: write it in quotes, as in "no")'
-        raise at.expected("a text" + (hint if isinstance(value, bool) else ""), value)
-    return value
-
-
-def _texts(at: _At, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list) or not value:
-        raise at.expected("a list of names", value)
-    return tuple(_text(at, part) for part in value)
-
-
-def _ids(at: _At, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise at.expected("a list of case ids", value)
-    return _texts(at, [str(part) if isinstance(part, int) and not isinstance(part, bool) else part for part in value])
-
-
-def _path(at: _At, value: Any) -> Path:
-    return Path(_text(at, value))
-
-
-def _flag(at: _At, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise at.expected("true or false", value)
-    return value
-
-
-def _count(at: _At, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise at.expected("a whole number from 1 on", value)
-    return value
-
-
-def _seed(at: _At, value: Any) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
-        raise at.expected("a whole number from 0 on", value)
-    return value
-
-
-def _number(at: _At, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value) or value <= 0:
-        raise at.expected("a positive number", value)
-    return float(value)
-
-
-def _share(at: _At, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1:
-        raise at.expected("a number from 0 to 1", value)
-    return float(value)
-
-
-def _level(at: _At, value: Any) -> float:
-    if not _share(at, value):
-        raise at.expected("a number above 0 and below 1, such as 0.95", value)
-    return float(value)
-
-
-def _metrics(at: _At, value: Any) -> tuple[str, ...]:
-    names = _texts(at, value)
-    try:
-        resolve_metrics(names)
-    except UnknownMetric as error:
-        raise InvalidInput(f"{at.source}: {at.key}: {error}") from error
-    return names
-
-
-def _numbers(at: _At, value: Any) -> dict[str, float]:
-    if not isinstance(value, Mapping):
-        raise at.expected("a mapping of names to numbers", value)
-    return {_text(at, key): _number(at.inner(str(key)), part) for key, part in value.items()}
-
-
-def _tolerance(at: _At, value: Any) -> float | str | dict[str, float]:
-    if value == "dataset":
-        return "dataset"
-    return _numbers(at, value) if isinstance(value, Mapping) else _number(at, value)
-
-
-def _one_of(*choices: str) -> Callable[[_At, Any], str]:
-    def read(at: _At, value: Any) -> str:
-        if value not in choices:
-            raise InvalidInput(f"{at.source}: {at.key}: {unknown('choice', str(value), choices)}")
-        return str(value)
-
-    return read
-
-
-def executor_name(name: str) -> str:
-    """Return where predictions are made, or say what there is."""
-    if name not in EXECUTORS and "://" not in name:
-        raise InvalidInput(
-            f"{unknown('executor', name, EXECUTORS)} A dask scheduler that is running already is an address such as "
-            "'tcp://host:8786'."
-        )
-    return name
-
-
-def _executor(at: _At, value: Any) -> str:
-    name = _text(at, value)
-    try:
-        return executor_name(name)
-    except InvalidInput as error:
-        raise InvalidInput(f"{at.source}: {at.key}: {error}") from None
-
-
-_READERS: dict[str, Callable[[_At, Any], Any]] = {
-    "dataset": _dataset,
-    "models": _models,
-    "n_cases": _count,
-    "case_ids": _ids,
-    "selection": _one_of(*SELECTIONS),
-    "stratify_by": _text,
-    "structures": _texts,
-    "metrics": _metrics,
-    "nsd_tolerance": _tolerance,
-    "resample": _one_of("nearest"),
-    "confidence": _level,
-    "interval": _one_of("auto", *METHODS),
-    "n_resamples": _count,
-    "seed": _seed,
-    "margin": _numbers,
-    "exposure_policy": _one_of(*EXPOSURE_POLICIES),
-    "failed": _one_of("auto", "diagonal", "penalty", "last", "exclude"),
-    "penalty": _number,
-    "spot_check_dice": _share,
-    "title": _text,
-    "preview": _flag,
-    "preview_label": _text,
-    "device": _text,
-    "timeout_s": _number,
-    "memory_gb": _number,
-    "jobs": _count,
-    "executor": _executor,
-    "cache_dir": _path,
-    "results_path": _path,
-}
-
-
 def _require_consistent(config: RunConfig, source: str) -> None:
+    if config.interval not in ("auto", *METHODS):
+        raise InvalidInput(f"{source}: interval: {unknown('choice', config.interval, ('auto', *METHODS))}")
     if config.selection == "stratified" and not config.stratify_by:
         raise InvalidInput(f"{source}: a stratified selection needs stratify_by, the metadata column of its groups.")
     if config.failed == "penalty" and config.penalty is None:

@@ -1,5 +1,6 @@
 """Configs: those of the reference harness as they are, and words for what is wrong with others."""
 
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def test_what_goes_into_a_record_has_no_path():
         ({"n_case": 3}, "did you mean 'n_cases'"),
         ({"n_cases": 0}, "n_cases should be a whole number from 1 on, got 0"),
         ({"n_cases": True}, "n_cases should be a whole number"),
-        ({"confidence": 95}, "confidence should be a number from 0 to 1, got 95"),
+        ({"confidence": 95}, "confidence should be a number above 0 and below 1, such as 0.95, got 95"),
         ({"organs": "kidney"}, "structures|organs should be a list of names"),
         ({"organs": [False]}, "truth values: write it in quotes"),
         ({"organs": ["a"], "structures": ["b"]}, "'structures' says again what 'organs' says"),
@@ -146,4 +147,4 @@ def test_a_config_that_is_not_there_or_too_large(tmp_path):
 
 def test_the_manual_knows_every_key():
     manual = (Path(__file__).parents[2] / "docs" / "reference" / "config.md").read_text(encoding="utf-8")
-    assert [key for key in RunConfig.__dataclass_fields__ if f"`{key}`" not in manual and key != "written"] == []
+    assert [key.name for key in fields(RunConfig) if f"`{key.name}`" not in manual and key.name != "written"] == []

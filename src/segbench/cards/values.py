@@ -7,14 +7,15 @@ tuple that somebody looked and found nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Self, TypeVar
 
 from segauge import Labeling
 from segauge.errors import InvalidInput
 from segbench.suggestions import unknown
+from segbench.typed import STRICT, Checked, Expected, Is, validated
 
 
 class Relation(StrEnum):
@@ -33,22 +34,10 @@ class Confidence(StrEnum):
     UNVERIFIED = "unverified"  #: said somewhere, seen nowhere: convicts nobody, but leaves the question open
 
 
-#: What a field of a card may hold, by its annotation.
-_KINDS: dict[str, tuple[tuple[type, ...], str]] = {
-    "str": ((str,), "a text"),
-    "bool": ((bool,), "true or false"),
-    "int | None": ((int, type(None)), "a whole number"),
-    "tuple[str, ...]": ((list, tuple), "a list of texts"),
-    "tuple[LineageEdge, ...] | None": ((list, tuple, type(None)), "a list of edges"),
-    "tuple[TrainingSet, ...] | None": ((list, tuple, type(None)), "a list of datasets"),
-    "Mapping[str, tuple[int, ...]]": ((Mapping,), "names and labels"),
-    "Mapping[str, str]": ((Mapping,), "names and texts"),
-    "Mapping[str, float]": ((Mapping,), "names and numbers"),
-}
-
-
 class _Card:
     """What cards and their parts have in common: plain values out, plain values in, and a way through pickle."""
+
+    __pydantic_config__: ClassVar[dict[str, Any]] = STRICT
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values, ready for strict JSON."""
@@ -57,26 +46,42 @@ class _Card:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Self:
         """Return the card that was written; a key that it does not have is an error with a suggestion."""
-        known = {f.name: f for f in fields(cls)}  # type: ignore[arg-type]
-        if not isinstance(given, Mapping):
-            raise InvalidInput(f"{cls.__name__}: expected keys and values, got {given!r}.")
-        for key, value in given.items():
-            if key not in known:
-                raise InvalidInput(f"{cls.__name__}: {unknown('key', str(key), known)}")
-            kinds, words = _KINDS.get(str(known[key].type), ((object,), ""))
-            if not isinstance(value, kinds) or (isinstance(value, bool) and not {bool, object} & set(kinds)):
-                raise InvalidInput(f"{cls.__name__}: {key} should be {words}, got {value!r}.")
-        for key, f in known.items():
-            if key not in given and f.default is MISSING and f.default_factory is MISSING:
-                raise InvalidInput(f"{cls.__name__}: expected the key {key!r}, which is not there.")
-        return cls(**given)
+        return validated(cls, given, cls.__name__)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (type(self).from_dict, (self.to_dict(),))
+        values = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in values.items()}
+        return (_made, (type(self), plain))
 
 
 E = TypeVar("E", bound=StrEnum)
 C = TypeVar("C", bound=_Card)
+
+
+def _made(kind: type[C], values: Mapping[str, Any]) -> C:
+    return kind(**values)
+
+
+def _label_map(given: Any) -> Mapping[str, tuple[int, ...]]:
+    """Check the labels as a Labeling does; an empty map is fine, for cards that only stand in a lineage.
+
+    A truth value is no label: YAML makes one of `organ: yes`, and Python would count it as 1.
+    """
+    if not isinstance(given, Mapping):
+        raise Expected("names and labels", given)
+    for name, labels in given.items():
+        if any(isinstance(label, bool) for label in (labels if isinstance(labels, Iterable) else (labels,))):
+            raise InvalidInput(f"Structure {name!r}: expected label values, which are whole numbers, got {labels!r}.")
+    return MappingProxyType(dict(Labeling.of(dict(given)).structures)) if given else MappingProxyType({})
+
+
+_LABELS = (
+    '{"type": "object", "additionalProperties": {"anyOf": [{"type": "integer"}, {"type": "array", "minItems": 1, '
+    '"items": {"type": "integer"}}]}}'
+)
+
+Labels = Annotated[Mapping[str, tuple[int, ...]], Checked(_label_map, _LABELS)]
+Texts = Annotated[tuple[str, ...], Is("a list of texts")]
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,7 @@ class DatasetCard(_Card):
 
     name: str
     title: str = ""
-    structures: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    structures: Labels = field(default_factory=dict)
     ignore: int | None = None
     licence: str = ""
     citation: str = ""
@@ -145,14 +150,14 @@ class DatasetCard(_Card):
     show_images: bool = False
     modality: str = ""
     n_cases: int | None = None
-    splits: Mapping[str, str] = field(default_factory=dict)
-    metadata_columns: tuple[str, ...] = ()
+    splits: Annotated[Mapping[str, str], Is("names and texts")] = field(default_factory=dict)
+    metadata_columns: Texts = ()
     cluster_column: str = ""
-    tolerances_mm: Mapping[str, float] = field(default_factory=dict)
-    lineage: tuple[LineageEdge, ...] | None = None
+    tolerances_mm: Annotated[Mapping[str, float], Is("names and numbers")] = field(default_factory=dict)
+    lineage: Annotated[tuple[LineageEdge, ...], Is("a list of edges")] | None = None
     partial: bool = False
-    lacks: tuple[str, ...] = ()
-    aliases: tuple[str, ...] = ()
+    lacks: Texts = ()
+    aliases: Texts = ()
     note: str = ""
 
     def __post_init__(self) -> None:
@@ -195,10 +200,10 @@ class ModelCard(_Card):
     citation: str = ""
     licence: str = ""
     weights_licence: str = ""
-    structures: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    structures: Labels = field(default_factory=dict)
     parameters: int | None = None
-    trained_on: tuple[TrainingSet, ...] | None = None
-    pretrained_on: tuple[TrainingSet, ...] | None = None
+    trained_on: Annotated[tuple[TrainingSet, ...], Is("a list of datasets")] | None = None
+    pretrained_on: Annotated[tuple[TrainingSet, ...], Is("a list of datasets")] | None = None
     undisclosed: str = ""
     note: str = ""
 
@@ -250,17 +255,6 @@ def _require_words(card: object, *names: str) -> None:
         value = getattr(card, name)
         if not isinstance(value, str) or not value.strip():
             raise InvalidInput(f"{type(card).__name__}: {name} should be a text that is not empty, got {value!r}.")
-
-
-def _label_map(given: Mapping[str, Any]) -> Mapping[str, tuple[int, ...]]:
-    """Check the labels as a Labeling does; an empty map is fine, for cards that only stand in a lineage.
-
-    A truth value is no label: YAML makes one of `organ: yes`, and Python would count it as 1.
-    """
-    for name, labels in given.items():
-        if any(isinstance(label, bool) for label in (labels if isinstance(labels, Iterable) else (labels,))):
-            raise InvalidInput(f"Structure {name!r}: expected label values, which are whole numbers, got {labels!r}.")
-    return MappingProxyType(dict(Labeling.of(dict(given)).structures)) if given else MappingProxyType({})
 
 
 def _labeling(

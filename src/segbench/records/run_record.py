@@ -12,10 +12,12 @@ from typing import Any
 from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segauge.scores import CASE_FAILURES
-from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
+from segbench.cards import DatasetCard, Exposure, ModelCard
 from segbench.records.columns import columns_of, table_of
 from segbench.records.consistency import require_consistent
 from segbench.records.parquet import content_hash
+from segbench.records.schema import ModelKeys, RecordFile, Suspect
+from segbench.typed import validated
 
 SCHEMA = "segbench-record/1"
 
@@ -64,16 +66,6 @@ class ModelEntry:
     def name(self) -> str:
         """The name of the model."""
         return self.card.name
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A model that does so badly on a structure that something is wrong with its files, and what that may be."""
-
-    model: str
-    structure: str
-    mean_dice: float
-    diagnosis: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -237,26 +229,30 @@ class RunRecord:
 
         Scores that contradict themselves are refused.
         """
-        models = tuple(_model_from_dict(entry, given["dataset"]["name"]) for entry in given["models"])
-        metrics = tuple(given["metrics"])
+        large = ("scores", "analysis", "published")
+        file = validated(RecordFile, {key: part for key, part in given.items() if key not in large}, "The record")
+        models = tuple(_entry(one, file.dataset.name) for one in file.models)
         if tables is None:
-            names, order = [entry.name for entry in models], given["structures"]
-            tables = {name: table_of(given["scores"][name], order, metrics) for name in names}
+            names = [entry.name for entry in models]
+            tables = {name: table_of(given["scores"][name], file.structures, file.metrics) for name in names}
         require_consistent(tables, measured_here=any(entry.predictions or entry.failures for entry in models))
         return cls(
-            dataset=DatasetCard.from_dict(given["dataset"]),
-            cases=tuple(_case_from_dict(case) for case in given["cases"]),
+            dataset=file.dataset,
+            cases=tuple(
+                CaseInfo(case.id, case.image_sha256, case.gt_sha256, case.metadata, case.diagonal_mm)
+                for case in file.cases
+            ),
             models=models,
-            structures=tuple(given["structures"]),
-            metrics=metrics,
+            structures=file.structures,
+            metrics=file.metrics,
             tables=tables,
-            config={name: dict(settings) for name, settings in dict(given["config"]).items()},
-            protocol=dict(given["protocol"]),
-            exclusions=tuple(dict(one) for one in given["exclusions"]),
-            suspects=tuple(Suspect(**suspect) for suspect in given["suspects"]),
-            notes=tuple(given["notes"]),
-            timings={model: dict(cases) for model, cases in dict(given["timings"]).items()},
-            platform=dict(given["platform"]),
+            config=file.config,
+            protocol=file.protocol,
+            exclusions=file.exclusions,
+            suspects=file.suspects,
+            notes=file.notes,
+            timings=file.timings,
+            platform=file.platform,
             analysis=None if given["analysis"] is None else dict(given["analysis"]),
             published=None if given["published"] is None else dict(given["published"]),
         )
@@ -279,11 +275,6 @@ def _case_to_dict(case: CaseInfo) -> dict[str, Any]:
     }
 
 
-def _case_from_dict(given: Mapping[str, Any]) -> CaseInfo:
-    metadata = dict(given["metadata"])
-    return CaseInfo(given["id"], given["image_sha256"], given["gt_sha256"], metadata, given["diagonal_mm"])
-
-
 def _model_to_dict(entry: ModelEntry) -> dict[str, Any]:
     return {
         "card": entry.card.to_dict(),
@@ -296,23 +287,9 @@ def _model_to_dict(entry: ModelEntry) -> dict[str, Any]:
     }
 
 
-def _model_from_dict(given: Mapping[str, Any], dataset: str) -> ModelEntry:
-    card, seen = ModelCard.from_dict(given["card"]), given["exposure"]
-    exposure = Exposure(
-        card.name,
-        dataset,
-        ExposureLevel(seen["level"]),
-        seen["reason"],
-        tuple(seen["path"]),
-        tuple(seen["sources"]),
-        seen["caveat"],
-    )
+def _entry(given: ModelKeys, dataset: str) -> ModelEntry:
+    seen = given.exposure
+    exposure = Exposure(given.card.name, dataset, seen.level, seen.reason, seen.path, seen.sources, seen.caveat)
     return ModelEntry(
-        card,
-        exposure,
-        given["ranked"] is True,
-        dict(given["options"]),
-        dict(given["environment"]),
-        dict(given["predictions"]),
-        dict(given["failures"]),
+        given.card, exposure, given.ranked, given.options, given.environment, given.predictions, given.failures
     )
