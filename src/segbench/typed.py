@@ -8,7 +8,7 @@ that nobody pays for it who only asks for help. `Is` adds limits to an annotatio
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
@@ -103,11 +103,11 @@ def validated(
     if not isinstance(given, Mapping):
         raise InvalidInput(f"{source}: expected keys and values, got {given!r}.")
     text = json.dumps(_with_text_keys(given, source), default=_plain)
-    adapter = adapter_of(kind)
+    adapter = _adapter_of(cast(Hashable, kind))
     from pydantic import ValidationError
 
     try:
-        return adapter.validate_json(text)
+        return cast(T, adapter.validate_json(text))
     except ValidationError as error:
         first = min(error.errors(include_url=False), key=_urgency)
         raise _in_words(kind, cast("dict[str, Any]", first), source, written or {}, known) from None
@@ -115,17 +115,21 @@ def validated(
 
 def json_schema(kind: type[Any], title: str) -> dict[str, Any]:
     """Return the JSON schema of a class, by which an editor completes and checks a file."""
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **adapter_of(kind).json_schema(), "title": title}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **_adapter_of(cast(Hashable, kind)).json_schema(),
+        "title": title,
+    }
 
 
 @cache
-def adapter_of(kind: type[T]) -> TypeAdapter[T]:
+def _adapter_of(kind: Hashable) -> TypeAdapter[Any]:
     """Return pydantic's reader of a class, made once."""
     try:
         from pydantic import TypeAdapter
     except ImportError as error:
         raise MissingExtra("Configs, cards and records need pydantic: `pip install 'segauge[bench]'`.") from error
-    return TypeAdapter(kind)
+    return TypeAdapter(cast("type[Any]", kind))
 
 
 def _plain(value: Any) -> Any:
