@@ -107,6 +107,20 @@ def test_a_part_that_lies_outside_of_the_whole_image_is_refused(image):
         place(LabelMap(part.layers, Grid(part.grid.shape, affine), partial=True), image)
 
 
+@pytest.mark.parametrize("resample", [None, "nearest"])
+@pytest.mark.parametrize("shape", [(3, 4, 5), (6, 4, 5), (9, 9, 8), (8, 7, 6)])
+def test_another_shape_at_the_same_place_is_a_failure_of_shape(image, shape, resample):
+    """It was taken for a part of the image, and all of the ground truth beyond it for missed."""
+    pred = LabelMap((np.ones(shape, dtype=np.uint8),), Grid(shape, image.grid.affine), source="pred")
+    with pytest.raises(ShapeMismatch, match=f"pred has {' x '.join(map(str, shape))} voxels, gt 6 x 7 x 8"):
+        place(pred, image, resample=resample)
+
+
+@pytest.mark.parametrize("box", [(slice(0, 6), slice(0, 7), slice(0, 5)), (slice(1, 4), slice(0, 4), slice(0, 5))])
+def test_a_series_cut_short_and_a_part_from_within_are_placed(image, box):
+    assert place(part_of(image, box), image).method is Method.PLACED
+
+
 @pytest.mark.parametrize("shift", [3, 40, 0.4])
 def test_same_shape_elsewhere_is_refused_with_the_offset(image, shift):
     affine = image.grid.affine.copy()

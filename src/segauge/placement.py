@@ -214,6 +214,7 @@ def _on_lattice(pred: LabelMap, gt: LabelMap) -> Placement | None:
     low = [min(0, start) if gt.partial else 0 for start in lattice.offset]
     ends = [start + n for start, n in zip(lattice.offset, lattice.shape, strict=True)]
     high = [max(n, end) if gt.partial else n for n, end in zip(gt.grid.shape, ends, strict=True)]
+    _refuse_another_shape(pred, gt, lattice)
     meets = all(start < n and end > 0 for start, end, n in zip(lattice.offset, ends, gt.grid.shape, strict=True))
     if not meets and not (pred.partial and gt.partial):
         return None
@@ -226,6 +227,20 @@ def _on_lattice(pred: LabelMap, gt: LabelMap) -> Placement | None:
     outside = sum(int(np.count_nonzero(layer)) for layer in moved) - sum(map(int, map(np.count_nonzero, layers)))
     placed = replace(pred, layers=layers, grid=gt.grid, partial=False)
     return Placement(placed, gt, Method.PLACED, (*notes, *_cut_away(outside, pred)), outside)
+
+
+def _refuse_another_shape(pred: LabelMap, gt: LabelMap, lattice: _Lattice) -> None:
+    """Refuse an image that begins where the ground truth does, but has other lengths: no part of it was cut out.
+
+    A part begins elsewhere, and a series that was cut short differs along one axis.
+    """
+    differing = sum(n != m for n, m in zip(lattice.shape, gt.grid.shape, strict=True))
+    if differing > 1 and not any(lattice.offset) and not (pred.partial or gt.partial):
+        raise ShapeMismatch(
+            f"{pred.source} has {_size(lattice.shape)} voxels, {gt.source} {_size(gt.grid.shape)}, and both begin at "
+            "one place with the same voxel edges: this is no part of the image, whose place would differ. Write the "
+            "prediction with the shape and the affine of its image."
+        )
 
 
 def _grown(grid: Grid, low: list[int], high: list[int], source: str) -> Grid:

@@ -88,6 +88,8 @@ def choose_volume(
         raise UnreadableFile(
             f"{source}: is a time series of {count} volumes. Pass {option('frame', ...)} (from 0) to choose one."
         )
+    if options.one_volume:
+        raise UnreadableFile(f"{source}: holds {count} volumes; expected one label map with the axes of its image.")
     return split_channels(array, axis, source, options.limits, threshold=options.threshold)
 
 

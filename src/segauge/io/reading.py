@@ -76,6 +76,7 @@ class ReadOptions:
     `nan`: "refuse" NaN and infinite voxels, or take them as "background". `reference`: the grid that contours are
     filled on; `any_frame_of_reference` lets contours of another coordinate system through. `array_key`: which array
     of an .npz file. `real_values`: the file is an image, and a layer holds the bits of its float32 values.
+    `one_volume`: refuse several volumes, and do not take them for a channel per structure.
     """
 
     spacing: float | tuple[float, ...] | None = None
@@ -86,6 +87,7 @@ class ReadOptions:
     any_frame_of_reference: bool = False
     array_key: str | None = None
     real_values: bool = False
+    one_volume: bool = False
     limits: Limits = field(default=DEFAULT_LIMITS)
 
 

@@ -40,6 +40,7 @@ def read_labels(
     any_frame_of_reference: bool = False,
     allow_nonuniform: bool = False,
     array_key: str | None = None,
+    one_volume: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Reading:
     """Read a segmentation from a file, a folder of masks, an array, or take a label map as it is.
@@ -50,6 +51,7 @@ def read_labels(
     (FRACTIONAL DICOM: 0.5 by default). `frame` chooses a volume of a time series. `nan="background"` takes NaN
     voxels as background. `allow_nonuniform` fills contours also on a series whose slices are unevenly spaced, each
     slice from halfway to halfway of its neighbours, or tilted. `array_key` names the array of an .npz file.
+    `one_volume` refuses an image of several volumes, which otherwise are a channel per structure.
 
     Raises:
         UnreadableFile: if the source cannot be read; the message says why and what to do.
@@ -67,6 +69,7 @@ def read_labels(
         nan,
         any_frame_of_reference=any_frame_of_reference,
         array_key=array_key,
+        one_volume=one_volume,
         limits=limits,
     )
     if isinstance(source, LabelMap):

@@ -126,7 +126,7 @@ def _unusable(output: Path) -> str:
     if not output.is_file():
         return "ended without an error, but wrote no output"
     try:
-        labels = read_labels(output).labels
+        labels = read_labels(output, one_volume=True).labels
     except SegaugeError as error:
         return f"wrote an output that cannot be read: {error}"
     return "" if labels.in_space else "wrote an output that does not say where in space it lies"

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, UnusableOption
+from segauge.grid import Grid
+from segauge.io import write_nifti
 from segauge.io.layouts import find_pairs
 from segauge.io.layouts.grand_challenge import find as find_jobs
 
@@ -172,6 +175,62 @@ def test_one_folder_of_masks(tmp_path):
     other = touch(tmp_path / "gt", "liver.nii.gz")
     assert ids(find_pairs(pred, other)) == {"liver": "liver.nii.gz"}
     assert ids(find_pairs(pred, other, layout="masks")) == {"gt": "pred"}
+
+
+def masks(root, *names, shape=(4, 5, 6), several=False):
+    for k, name in enumerate(names):
+        array = np.zeros(shape, dtype=np.uint8)
+        array[k % 4, 1] = 1
+        array[k % 4, 2] = 2 * several
+        root.mkdir(exist_ok=True)
+        write_nifti(root / f"{name}.nii.gz", array, Grid.from_spacing(shape))
+    return root
+
+
+def test_files_with_names_of_structures_on_one_grid_are_one_case(tmp_path):
+    """They were "3 cases", each with a foreground."""
+    names = ("liver", "kidney_left", "vertebrae_L1")
+    gt, pred = masks(tmp_path / "gt", *names), masks(tmp_path / "pred", *names[:2])
+    found = find_pairs(pred, gt)
+    assert (found.layout, ids(found), found.structures) == ("masks", {"gt": "pred"}, "all")
+    (said,) = found.warnings
+    assert "kidney_left, liver, vertebrae_L1 lie on one grid" in said
+    assert "--layout files" in said
+    assert ids(find_pairs(pred, gt, layout="files")).keys() == set(names)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ("liver_0", "liver_1"),  # cases of one dataset
+        ("case_1", "case_2"),
+        ("a", "b"),
+    ],
+)
+def test_other_files_are_cases(tmp_path, names):
+    gt, pred = (masks(tmp_path / side, *names) for side in ("gt", "pred"))
+    found = find_pairs(pred, gt)
+    assert (found.layout, ids(found).keys(), found.warnings) == ("files", set(names), ())
+
+
+def test_files_with_names_of_structures_and_several_labels_are_cases(tmp_path):
+    gt, pred = (masks(tmp_path / side, "liver", "spleen", several=True) for side in ("gt", "pred"))
+    assert ids(find_pairs(pred, gt)).keys() == {"liver", "spleen"}
+
+
+def test_files_with_names_of_structures_on_several_grids_are_cases(tmp_path):
+    for side in ("gt", "pred"):
+        masks(tmp_path / side, "liver")
+        masks(tmp_path / side, "spleen", shape=(4, 5, 7))
+    assert ids(find_pairs(tmp_path / "pred", tmp_path / "gt")).keys() == {"liver", "spleen"}
+
+
+def test_where_only_some_names_are_of_structures_the_user_decides(tmp_path):
+    gt, pred = (masks(tmp_path / side, "liver", "x17") for side in ("gt", "pred"))
+    with pytest.raises(UnusableOption, match=r"'liver' is the name of a structure and 'x17' is not.*--layout masks"):
+        find_pairs(pred, gt)
+    assert len(find_pairs(pred, gt, layout="files").pairs) == 2
+    assert len(find_pairs(pred, gt, layout="masks").pairs) == 1
 
 
 def bids(root, *names):

@@ -119,11 +119,21 @@ def test_a_failure_is_that_models_with_its_reason(tmp_path, counted):
     assert both[1].sha256 is None
 
 
+WRITE = (
+    "import sys, nibabel, numpy as np\n"
+    "def write(path, array): nibabel.save(nibabel.Nifti1Image(array.astype(np.uint8), np.eye(4)), path)\n"
+    "write"
+)
+
+
 @pytest.mark.parametrize(
     ("program", "reason"),
     [
         ("pass", "ended without an error, but wrote no output"),
         ("import sys; open(sys.argv[2], 'w').write('no image')", "wrote an output that cannot be read"),
+        # Two empty volumes were read as channels without foreground: Dice 0, and no failure.
+        (f"{WRITE}(sys.argv[2], np.zeros((4, 4, 4, 2)))", "holds 2 volumes; expected one label map"),
+        (f"{WRITE}(sys.argv[2], np.zeros((4, 4, 4)))", ""),
         ("import os, sys; os.symlink(sys.argv[1], sys.argv[2])", "wrote a link in place of an output"),
         ("import time; time.sleep(60)", "took longer than 1 s"),
         ("x = bytearray(10**9)", "MemoryError"),
@@ -135,6 +145,7 @@ def test_every_kind_of_failure_has_words(tmp_path, program, reason):
     )
     (found,) = predict([toy(program)], cases(tmp_path / "data", 1), settings).predictions
     assert reason in found.failure
+    assert bool(found.failure) == bool(reason)
     assert str(tmp_path) not in found.failure
 
 

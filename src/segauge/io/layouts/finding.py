@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segauge.errors import InvalidInput, UnusableOption, option
@@ -71,7 +71,20 @@ def find_pairs(pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layo
     if layout == "auto":
         _refuse_one_of_many(*places)
         layout = next(known.key for known in LAYOUTS.values() if known.recognises(*places))
+        if layout == "masks" and all(place.is_dir() for place in places) and places[1].name != "segmentations":
+            found = LAYOUTS[layout].find(*places)
+            return replace(found, warnings=(_said_of_masks(places[1]), *found.warnings))
     return LAYOUTS[layout].find(*places)
+
+
+def _said_of_masks(gt: Path) -> str:
+    """Return what was decided from the names of files alone."""
+    names = list(image_files(gt))
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return (
+        f"{gt}: {', '.join(names[:3])}{more} lie on one grid and have names of structures, so they were taken for the "
+        f"structures of one case. If each is a case, pass {option('layout', 'files')}"
+    )
 
 
 def _flat_export(place: Path) -> Path:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, SegaugeError, UnusableOption, option
+from segauge.grid import Kinship
 from segauge.io.dicom_objects import dicom_files_in
 from segauge.io.folders import mask_files
-from segauge.io.formats import image_stem
+from segauge.io.formats import identify, image_stem
 from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
+from segauge.io.reading import DEFAULT_OPTIONS
 from segauge.io.streams import list_folder
 
 #: What a segmentation is called where it lies beside its image; tried in this order.
@@ -17,11 +20,76 @@ _SEGMENTATION_NAMES = ("segmentation", "segmentations", "seg", "labels", "label"
 _IMAGE_NAMES = ("ct", "mri", "mr", "imaging", "image")
 
 
+#: Words of anatomy and oncology: names of files that have one are names of structures.
+_ANATOMY = """
+    abdomen adrenal amygdala antrum aorta aortic appendage appendix arm artery atrial atrium autochthon bladder body
+    bone bowel brachiocephalic brain brainstem breast bronchus capsule cardiac carotid cartilage cauda caudate cava
+    cavity cerebellum cerebrum cervix chiasm chiasma clavicle clavicula cochlea colon cord cortex costal ctv cyst
+    disc disk duct duodenum edema enhancing esophagus eye eyeball face femoral femur fibula gallbladder gland globe
+    gluteus gtv head heart hemorrhage hepatic hip hippocampus humerus hypophysis iliac iliopsoas infarct intestine
+    jaw jejunum kidney lacrimal larynx lens lesion lesions lips liver lobe lung lymph mandible masseter maxilla
+    mediastinum metastasis mucosa muscle myocardium nasopharynx neck necrosis necrotic nerve node nodule nodules nrv
+    oesophagus optic oral orbit organ organs ovary pallidum pancreas parotid patella pelvis pharynx pituitary plaque
+    pleura pons portal prostate psoas ptv pulmonary putamen rectum renal retina rib sacrum scapula skeleton skin
+    skull spinal spine spleen sternum stomach striatum subclavian submandibular tendon testis thalamus thorax thymus
+    thyroid tibia tissue tongue trachea trunk tumor tumour urethra uterus vein vena ventricle vertebra vertebrae
+    vessel vessels wall
+"""
+
+
 def are_masks(pred: Path, gt: Path) -> bool:
-    """Return True for TotalSegmentator's folder of one case, or a folder of masks against one file."""
-    if gt.is_dir():
-        return (gt.name == "segmentations" or pred.is_file()) and bool(mask_files(gt))
-    return pred.is_dir() and bool(mask_files(pred))
+    """Return True for a folder of masks against one file, and for two folders of one case's masks."""
+    if not gt.is_dir():
+        return pred.is_dir() and bool(mask_files(pred))
+    if gt.name == "segmentations" or pred.is_file():
+        return bool(mask_files(gt))
+    return are_named_masks(gt) and not image_files(gt).keys().isdisjoint(image_files(pred))
+
+
+def are_named_masks(folder: Path) -> bool:
+    """Return True where the files of a folder have names of structures, and are masks on one grid.
+
+    Raises:
+        UnusableOption: if they lie on one grid, and only some of them have such names.
+
+    """
+    files = image_files(folder)
+    # liver_0, liver_1, ... are cases of one dataset.
+    if len({re.sub(r"\d+", "", name) for name in files}) < 2:
+        return False
+    named = [name for name in files if is_structure_name(name)]
+    if not named or not _share_a_grid(list(files.values())):
+        return False
+    if len(named) == len(files):
+        return True
+    other = next(name for name in files if name not in named)
+    raise UnusableOption(
+        f"{folder}: {named[0]!r} is the name of a structure and {other!r} is not, and the files lie on one grid. Say "
+        f"whether they are the structures of one case, {option('layout', 'masks')}, or a case each, "
+        f"{option('layout', 'files')}."
+    )
+
+
+def is_structure_name(name: str) -> bool:
+    """Return whether a word of a name is one of anatomy, such as in kidney_left, Optic-Nerves or LungUpperLobe."""
+    words = re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)
+    known = set(_ANATOMY.split())
+    return any(word.lower() in known or word.lower().removesuffix("s") in known for word in words)
+
+
+def _share_a_grid(files: list[Path]) -> bool:
+    """Return whether the first, the middle and the last of these files hold one structure each, on one grid."""
+    first = None
+    for path in (files[0], files[len(files) // 2], files[-1]):
+        try:
+            labels = identify(path).read(path, DEFAULT_OPTIONS).labels
+        except SegaugeError:
+            return False
+        first = first or labels
+        other_frame = labels.frame_of_reference != first.frame_of_reference
+        if other_frame or labels.grid.relation_to(first.grid).kind is not Kinship.SAME or len(labels.labels()) > 1:
+            return False
+    return True
 
 
 def find_masks(pred: Path, gt: Path) -> Pairing:
