@@ -6,14 +6,14 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import LAYOUT_HELP, add_measuring, add_reading, add_running, cases_of, evaluated, exit_code
+from segauge.cli.eval import add_measuring, add_pairing, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.parsing import PATH
 from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, named_source, one_line
 from segauge.cli.structures import Chosen, chosen_structures, structure_file
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult
-from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
@@ -42,7 +42,7 @@ def add_parser(subparsers: Any) -> None:
         metavar="[NAME=]PATH",
         help="predictions of one model, called as the folder unless named; give it per model",
     )
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    add_pairing(parser)
     parser.add_argument("--metric", metavar="KEY", help="the metric that decides (default: dice, or the first)")
     parser.set_defaults(metadata=None, key=None)
     add_measuring(parser.add_argument_group("measuring"))
@@ -65,9 +65,9 @@ def run(args: argparse.Namespace) -> int:
     results: dict[str, EvaluationResult] = {}
     chosen: Chosen | None = None
     for name, path in models.items():
-        pairing = find_pairs(path, args.gt, layout=args.layout)
+        pairing = find_pairs(path, args.gt, layout=args.layout, follow_links=args.follow_links)
         cases, warnings = cases_of(pairing, args)
-        for warning in (*pairing.warnings, *warnings):
+        for warning in (*pairing.warnings, *pairing.copies, *warnings):
             console().print(f"{one_line(name)}: {one_line(warning)}", markup=False)
         # By the first model: what is measured may not differ between them.
         chosen = chosen or chosen_structures(pairing, cases, args)

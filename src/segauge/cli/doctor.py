@@ -8,12 +8,12 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import LAYOUT_HELP
+from segauge.cli.eval import add_pairing
 from segauge.cli.parsing import PATH
 from segauge.cli.sources import console, one_line
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
-from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
 from segauge.nouns import counted
 
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--pred", required=True, type=PATH, metavar="PATH", help="predictions: a folder, or one file")
     parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    add_pairing(parser)
     parser.add_argument("--notes", action="store_true", help="print what is only worth knowing, too")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
     parser.set_defaults(run=run)
@@ -38,7 +38,7 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Examine, print and write."""
     check_outputs([args.json], [args.pred, args.gt])
-    pairing = find_pairs(args.pred, args.gt, layout=args.layout)
+    pairing = find_pairs(args.pred, args.gt, layout=args.layout, follow_links=args.follow_links)
     with watched(len(pairing.pairs), "reading") if sys.stderr.isatty() else nullcontext() as bar:
         found = examine(pairing, bar)
     out = console()

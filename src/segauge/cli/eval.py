@@ -43,8 +43,6 @@ from segauge.options import DETECTION_METRICS
 from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 
-#: Help of `--layout`, wherever files are paired.
-LAYOUT_HELP = "how the folders are arranged (default: recognised)"
 #: Tolerances in mm of the curve in a report.
 CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
 
@@ -64,7 +62,7 @@ def add_parser(subparsers: Any) -> None:
     )
     parser.add_argument("--pred", required=True, type=PATH, metavar="PATH", help="predictions: a folder, or one file")
     parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    add_pairing(parser)
     parser.add_argument(
         "--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, scanner ..."
     )
@@ -203,10 +201,23 @@ def add_reading(group: Any) -> None:
     )
 
 
+def add_pairing(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that say how files are paired."""
+    parser.add_argument(
+        "--layout",
+        default="auto",
+        choices=("auto", *LAYOUTS),
+        help="how the folders are arranged (default: recognised)",
+    )
+    parser.add_argument(
+        "--follow-links", action="store_true", help="read predictions that are links to files outside of their folder"
+    )
+
+
 def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
     check_outputs(_outputs(args), (args.pred, args.gt, args.images, args.metadata, structure_file(args)))
-    pairing = find_pairs(args.pred, args.gt, layout=args.layout)
+    pairing = find_pairs(args.pred, args.gt, layout=args.layout, follow_links=args.follow_links)
     cases, warnings = cases_of(pairing, args)
     images = images_of(args.images)
     if args.report is not None:
@@ -220,7 +231,7 @@ def run(args: argparse.Namespace) -> int:
         return 130
     asked = args.metrics if isinstance(args.metrics, list) else []
     by_name = [key for key in result.metric_names if key in asked]
-    print_result(result, [*pairing.warnings, *warnings], by_name)
+    print_result(result, [*pairing.warnings, *pairing.copies, *warnings], by_name)
     if chosen.words:
         console().print(f"note: {chosen.words}", markup=False)
     _write(result, pairing, args)

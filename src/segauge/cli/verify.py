@@ -7,12 +7,12 @@ import os
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import LAYOUT_HELP
+from segauge.cli.eval import add_pairing
 from segauge.cli.parsing import COUNT, PATH
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, verify
-from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.layouts.finding import find_pairs
 
 #: Differences that are printed before the rest is only counted.
 _SHOWN = 20
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
     parser.add_argument("--pred", type=PATH, metavar="PATH", help="predictions, to measure every score again")
     parser.add_argument("--gt", type=PATH, metavar="PATH", help="ground truth, to measure every score again")
-    parser.add_argument("--layout", default="auto", choices=("auto", *LAYOUTS), help=LAYOUT_HELP)
+    add_pairing(parser)
     parser.add_argument("--jobs", type=COUNT, metavar="N", help="worker processes (default: one per core)")
     parser.set_defaults(run=run)
 
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("Give --pred and --gt both, to measure again, or neither.")
     cases = None
     if args.pred is not None:
-        pairs = find_pairs(args.pred, args.gt, layout=args.layout).pairs
+        pairs = find_pairs(args.pred, args.gt, layout=args.layout, follow_links=args.follow_links).pairs
         cases = [Case(pair.case_id, pair.pred, pair.gt) for pair in pairs]
     found = verify(args.result, cases, jobs=args.jobs or min(os.cpu_count() or 1, len(cases or ()) or 1))
     out = console()

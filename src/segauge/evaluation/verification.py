@@ -18,7 +18,7 @@ from segauge.evaluation.cases import Case
 from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import META_PREFIX, SCHEMA, EvaluationResult
 from segauge.io.compat import missing_of
-from segauge.io.tables.json_files import load_json
+from segauge.io.gate import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.notebook import NotebookTable, Shown
 from segauge.nouns import agreeing, counted

@@ -42,7 +42,7 @@ def content_hash(source: Any) -> str:
             _add_folder(digest, path)
         else:
             digest.update(file_hash(path).encode())
-            for companion in _companions(path):
+            for companion in companions(path):
                 _add_file(digest, companion)
             _add_series_beside(digest, path)
     else:
@@ -52,7 +52,7 @@ def content_hash(source: Any) -> str:
 
 def path_hash(path: Path) -> str:
     """Return the SHA-256 of a file's bytes; of a folder, or a file whose voxels lie in others, that of all it holds."""
-    return content_hash(path) if path.is_dir() or _companions(path) else file_hash(path)
+    return content_hash(path) if path.is_dir() or companions(path) else file_hash(path)
 
 
 def file_hash(path: Path) -> str:
@@ -75,7 +75,7 @@ def _add_folder(digest: Any, folder: Path) -> None:
     for entry in files:
         _add_file(digest, entry)
     for entry in files:
-        for companion in _companions(entry) if image_stem(entry.name) is not None else ():
+        for companion in companions(entry) if image_stem(entry.name) is not None else ():
             if companion.resolve() not in here:
                 _add_file(digest, companion)
 
@@ -85,7 +85,7 @@ def _add_array(digest: Any, array: np.ndarray[Any, Any]) -> None:
     digest.update(np.ascontiguousarray(array).view(np.uint8).data if array.dtype != object else repr(array).encode())
 
 
-def _companions(path: Path) -> tuple[Path, ...]:
+def companions(path: Path) -> tuple[Path, ...]:
     """Return the other files that a reader opens with this one: voxels that a header names, a pair's half, a sidecar.
 
     A file that cannot be read has none: its own bytes decide, and the reader will say what is wrong.

@@ -8,9 +8,9 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
+from segauge.io.gate import load_json
 from segauge.io.layouts.structure_files import labeling_of_dataset
 from segauge.io.tables import read_metadata
-from segauge.io.tables.json_files import load_json
 from segbench.cards import DatasetCard
 from segbench.datasets.listed import ListedDataset, require_folder
 from segbench.options import read_options

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.io.tables.json_files import load_json
+from segauge.io.gate import load_json
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder
 from segbench.downloads import DownloadFailed, fetch

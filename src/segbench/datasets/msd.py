@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.io.gate import load_json
 from segauge.io.layouts.structure_files import labeling_of_dataset
-from segauge.io.tables.json_files import load_json
 from segbench.cards import DatasetCard
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, image_name, require_folder

@@ -21,7 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from segauge.errors import InvalidInput, SegaugeError
-from segauge.io.tables.json_files import load_json
+from segauge.io.gate import load_json
 from segbench.locks import held
 from segbench.registry import Progress
 

@@ -20,8 +20,8 @@ from typing import Any
 
 from segauge.errors import SegaugeError
 from segauge.io.contents import file_hash
+from segauge.io.gate import load_json
 from segauge.io.outputs import write_whole
-from segauge.io.tables.json_files import load_json
 
 #: A file that changed less than this before it was hashed may change again without its times telling.
 _SETTLED_NS = 2_000_000_000

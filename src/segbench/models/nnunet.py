@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.io.gate import load_json
 from segauge.io.layouts.structure_files import labeling_of_dataset
-from segauge.io.tables.json_files import load_json
 from segbench.cards import ModelCard
 from segbench.models.command import card_options, described_card
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, folder_program, named_card, program_in

@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.io.contents import file_hash
+from segauge.io.gate import load_json
 from segauge.io.outputs import write_whole
-from segauge.io.tables.json_files import load_json
 
 #: What every output file is called: readers go by content, but programs look at the name.
 SUFFIX = ".nii.gz"

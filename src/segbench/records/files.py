@@ -10,8 +10,8 @@ from typing import Any
 
 from segauge import ScoreTable
 from segauge.errors import InvalidInput
+from segauge.io.gate import load_json
 from segauge.io.outputs import write_whole
-from segauge.io.tables.json_files import load_json
 from segbench.records.migrations import migrated
 from segbench.records.parquet import content_hash, read_scores, write_scores
 from segbench.records.run_record import LARGE, RunRecord

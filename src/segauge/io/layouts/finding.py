@@ -8,8 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from segauge.errors import InvalidInput, UnusableOption, option
+from segauge.io.contents import companions
 from segauge.io.dicom_objects import only_segmentation
 from segauge.io.formats import image_stem
+from segauge.io.gate import check_links
 from segauge.io.layouts import bids, folders, grand_challenge, nnunet
 from segauge.io.layouts.pairs import Pairing, image_files, paired
 
@@ -55,11 +57,14 @@ LAYOUTS: dict[str, Layout] = {
 }
 
 
-def find_pairs(pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layout: str = "auto") -> Pairing:
+def find_pairs(
+    pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layout: str = "auto", follow_links: bool = False
+) -> Pairing:
     """Return the cases of two folders (or two files).
 
     Every ground truth is a case; one without a prediction is kept with `pred` None. Extra predictions are warned
     of, two files for one case are refused. A folder of DICOM slices with one SEG or RTSTRUCT among them is that file.
+    Predictions that are links out of their folder are refused unless `follow_links`: one could be the ground truth.
     """
     if layout != "auto" and layout not in LAYOUTS:
         raise InvalidInput(f"No layout {layout!r}; there are auto, {', '.join(LAYOUTS)}.")
@@ -68,13 +73,25 @@ def find_pairs(pred: str | os.PathLike[str], gt: str | os.PathLike[str], *, layo
         if not place.exists():
             raise InvalidInput(f"{place}: there is no such file or folder (expected the {name}).")
     places = (_flat_export(places[0]), _flat_export(places[1]))
+    warnings: tuple[str, ...] = ()
     if layout == "auto":
         _refuse_one_of_many(*places)
         layout = next(known.key for known in LAYOUTS.values() if known.recognises(*places))
         if layout == "masks" and all(place.is_dir() for place in places) and places[1].name != "segmentations":
-            found = LAYOUTS[layout].find(*places)
-            return replace(found, warnings=(_said_of_masks(places[1]), *found.warnings))
-    return LAYOUTS[layout].find(*places)
+            warnings = (_said_of_masks(places[1]),)
+    found = LAYOUTS[layout].find(*places)
+    pairing = replace(found, warnings=(*warnings, *found.warnings))
+    if not follow_links:
+        _check_predictions(Path(pred), pairing)
+    return pairing
+
+
+def _check_predictions(root: Path, pairing: Pairing) -> None:
+    """Refuse predictions, and what is read with them, that are links out of the folder that was named."""
+    for pair in pairing.pairs:
+        if pair.pred is not None:
+            beside = companions(pair.pred) if pair.pred.is_file() else ()
+            check_links(root, (pair.pred, *beside))
 
 
 def _said_of_masks(gt: Path) -> str:

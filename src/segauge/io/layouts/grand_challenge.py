@@ -10,10 +10,10 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
+from segauge.io.gate import load_json
 from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
-from segauge.io.tables.json_files import load_json
 from segauge.scores import CASE_FAILURES
 
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.io.gate import load_json
 from segauge.io.layouts.pairs import Pair, Pairing, image_files, once_each, paired
 from segauge.io.layouts.structure_files import labeling_of_dataset
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
-from segauge.io.tables.json_files import load_json
 from segauge.nouns import counted
 from segauge.scores import ScoreTable, Status
 

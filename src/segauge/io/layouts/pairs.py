@@ -8,6 +8,7 @@ from pathlib import Path
 
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
+from segauge.io.gate import are_identical
 from segauge.io.streams import list_folder
 from segauge.labeling import Labeling
 from segauge.nouns import agreeing, counted
@@ -33,6 +34,15 @@ class Pairing:
     pairs: tuple[Pair, ...]
     warnings: tuple[str, ...] = ()
     structures: Labeling | str | None = None
+
+    @property
+    def copies(self) -> tuple[str, ...]:
+        """Warnings about predictions that are their ground truth byte for byte: they are perfect, whoever made them."""
+        same = [pair.case_id for pair in self.pairs if pair.pred is not None and are_identical(pair.pred, pair.gt)]
+        if not same:
+            return ()
+        which = agreeing(len(same), "prediction is its ground truth", "predictions are their ground truths")
+        return (f"{which}, byte for byte: {_some(same)}",)
 
     @property
     def missing(self) -> tuple[str, ...]:

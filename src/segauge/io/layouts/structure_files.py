@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.io.tables.json_files import load_json
+from segauge.io.gate import load_json
 from segauge.io.yaml_files import read_yaml
 from segauge.labeling import Labeling
 

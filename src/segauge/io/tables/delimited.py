@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from segauge.errors import InvalidInput
+from segauge.io.gate import read_bytes
 from segauge.io.outputs import plain
 
-#: Larger result files are refused: they are not tables of scores, and would fill the memory.
-MAX_BYTES = 512 * 1024 * 1024
 _SEPARATORS = (",", ";", "\t", "|")
 
 
@@ -38,16 +37,6 @@ class TextTable:
         """Return the position of the first of these column names that the header has, ignoring case."""
         lower = [name.lower() for name in self.header]
         return next((lower.index(name.lower()) for name in names if name.lower() in lower), None)
-
-
-def read_bytes(path: Path) -> bytes:
-    """Return a file's bytes; refuse what is not a file or too large."""
-    if not path.is_file():
-        raise InvalidInput(f"{path}: expected a file, there is none.")
-    size = path.stat().st_size
-    if size > MAX_BYTES:
-        raise InvalidInput(f"{path.name}: {size} bytes are too many for a table of scores (at most {MAX_BYTES}).")
-    return path.read_bytes()
 
 
 def read_delimited(path: Path) -> TextTable:

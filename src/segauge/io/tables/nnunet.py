@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
+from segauge.io.gate import load_json
 from segauge.io.tables.cells import Cell, Names, Reading, case_name
-from segauge.io.tables.json_files import load_json
 from segauge.scores import Status
 
 

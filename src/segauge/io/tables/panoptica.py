@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from segauge.io.gate import load_json, parse_json, read_bytes
 from segauge.io.tables.cells import Cell, Names, Reading, number
-from segauge.io.tables.delimited import read_bytes, read_delimited
-from segauge.io.tables.json_files import load_json, parse_json
+from segauge.io.tables.delimited import read_delimited
 from segauge.scores import Status
 
 #: Scores of panoptica; counts, volumes and standard deviations describe the subject, not how good the result is.

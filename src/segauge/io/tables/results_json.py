@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, TypeGuard
 
 from segauge.errors import InvalidInput
 from segauge.io.compat import causes_of
+from segauge.io.gate import load_json
 from segauge.io.tables.cells import Cell, Names, Reading
-from segauge.io.tables.json_files import load_json
 from segauge.io.tables.rules import rules_of
 from segauge.metrics.catalog import described
 from segauge.scores import Missing, Status

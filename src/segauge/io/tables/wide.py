@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from segauge.errors import InvalidInput, MissingExtra, option
+from segauge.io.gate import MAX_BYTES
 from segauge.io.tables.cells import Cell, Names, Reading, metric_key, number, with_failure
-from segauge.io.tables.delimited import MAX_BYTES, TextTable, read_delimited
+from segauge.io.tables.delimited import TextTable, read_delimited
 from segauge.io.tables.long import COLUMNS, cells_of, find_column, free_column, guessed_metric, told_status
 from segauge.metrics.catalog import described
 

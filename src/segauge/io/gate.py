@@ -1,0 +1,164 @@
+"""The gate: what comes from strangers is looked at here before anything reads it.
+
+Predictions are files of the folder that was named, and of no other place; text and tables have a largest size; JSON
+has a largest number of values, depth and digits. `docs/explanation/limits.md` lists the limits.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from segauge.errors import InvalidInput, option
+
+#: Larger result files are refused: they are not tables of scores, and would fill the memory.
+MAX_BYTES = 512 * 1024 * 1024
+#: Values of a JSON file: lists and objects, and what they hold. Python needs some 80 bytes for each.
+MAX_VALUES = 20_000_000
+MAX_CONTAINERS = 3_000_000
+#: Levels of lists and objects within each other: no file of ours or of the tools we read has a tenth of it, and what
+#: walks through a deeper one would run out of stack.
+MAX_DEPTH = 100
+#: Digits of a whole number: counts, seeds and labels have fewer, and no float holds more than 308.
+MAX_DIGITS = 300
+
+_PIECE = 1 << 20
+
+
+def check_links(root: Path, paths: Iterable[Path]) -> None:
+    """Refuse files that are links out of the folder `root`, or no regular files; folders are looked through.
+
+    A prediction that is a link to its ground truth would be perfect. `root` itself may be a link: it was named.
+    """
+    folder = root if root.is_dir() else root.parent
+    home = folder.resolve()
+    for path in paths:
+        for entry in _entries(path):
+            if entry == root and not root.is_dir():
+                continue
+            try:
+                target = entry.resolve()
+            except (OSError, RuntimeError) as error:
+                raise InvalidInput(f"{entry}: is a link to itself. Put the file in its place.") from error
+            if not target.is_relative_to(home):
+                raise InvalidInput(
+                    f"{entry}: is a link that leads out of {folder}, or lies behind one. Copy the file there, or pass "
+                    f"{option('follow_links')} if you trust it."
+                )
+            mode = entry.stat().st_mode if entry.exists() else stat.S_IFREG
+            if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+                raise InvalidInput(f"{entry}: is a pipe, socket or device, expected a file.")
+
+
+def _entries(path: Path) -> Iterator[Path]:
+    """Yield a file, or a folder with all that it holds; links to folders are yielded and not entered."""
+    yield path
+    if path.is_dir():
+        for folder, folders, files in os.walk(path):
+            yield from (Path(folder, name) for name in (*folders, *files))
+
+
+def are_identical(one: Path, other: Path) -> bool:
+    """Say whether two files, or the files of two folders, are the same byte for byte; read no more than needed."""
+    if one.is_dir() and other.is_dir():
+        names = sorted(entry.name for entry in one.iterdir())
+        same = bool(names) and names == sorted(entry.name for entry in other.iterdir())
+        return same and all(are_identical(one / name, other / name) for name in names)
+    if not (one.is_file() and other.is_file()) or one.stat().st_size != other.stat().st_size:
+        return False
+    with one.open("rb") as left, other.open("rb") as right:
+        while piece := left.read(_PIECE):
+            if piece != right.read(_PIECE):
+                return False
+    return True
+
+
+def read_bytes(path: Path, what: str = "a table of scores", *, max_bytes: int = MAX_BYTES) -> bytes:
+    """Return a file's bytes; refuse what is not a regular file, too large, or cannot be read."""
+    try:
+        if not path.is_file():
+            raise InvalidInput(f"{path}: expected a file, there is none.")
+        size = path.stat().st_size
+        if size > max_bytes:
+            raise InvalidInput(f"{path.name}: {size} bytes are too many for {what} (at most {max_bytes}).")
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)  # a file may grow, and files of /proc say that they are empty
+    except (OSError, ValueError) as error:
+        if isinstance(error, InvalidInput):
+            raise
+        reason = getattr(error, "strerror", None) or str(error)
+        raise InvalidInput(f"{path}: cannot be read ({reason}).") from error
+    if len(data) > max_bytes:
+        raise InvalidInput(f"{path.name}: is too large for {what} (at most {max_bytes} bytes).")
+    return data
+
+
+def load_json(path: Path, *, unique_keys: bool = False) -> Any:
+    """Return the content of a JSON file; refuse what is none, with the place."""
+    return parse_json(read_bytes(path), path.name, unique_keys=unique_keys)
+
+
+def parse_json(data: bytes, name: str, *, unique_keys: bool = False) -> Any:
+    """Return the content of JSON text; with `unique_keys`, a key that stands twice in one object is refused.
+
+    NaN and Infinity are read, as tools write them.
+
+    Raises:
+        InvalidInput: if it is no JSON, has too many values, is nested too deeply, or holds a number of too many digits.
+
+    """
+    containers = data.count(b"{") + data.count(b"[")
+    if containers > MAX_CONTAINERS or containers + data.count(b",") > MAX_VALUES:
+        raise InvalidInput(
+            f"{name}: holds more values than any result (at most {MAX_VALUES}, {MAX_CONTAINERS} of them lists and "
+            "objects). Split the file, or write it as CSV or Parquet."
+        )
+    try:
+        hook = _unique if unique_keys else None
+        content = json.loads(data.decode("utf-8-sig"), object_pairs_hook=hook, parse_int=_whole_number)
+        _check_depth(content)
+    except json.JSONDecodeError as error:
+        raise InvalidInput(f"{name}: is not JSON (line {error.lineno}: {error.msg}).") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{name}: is not UTF-8 text, so not JSON.") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{name}: is nested too deeply (more than {MAX_DEPTH} levels).") from error
+    except ValueError as error:  # a key that stands twice, a number of hundreds of digits
+        raise InvalidInput(f"{name}: {str(error).rstrip('.')}.") from error
+    return content
+
+
+def _whole_number(digits: str) -> int:
+    """Return a whole number that a float can hold: a longer one would end whatever computes with it."""
+    if len(digits) > MAX_DIGITS:
+        raise ValueError(f"holds a whole number of {len(digits)} digits, more than the {MAX_DIGITS} that are read")
+    return int(digits)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise InvalidInput(f"the key {key!r} stands twice in one object")
+        found[key] = value
+    return found
+
+
+def _check_depth(content: Any) -> None:
+    """Raise RecursionError where lists and objects are nested too deeply, level by level and without recursion."""
+    level = [content]
+    for _ in range(MAX_DEPTH):
+        level = [
+            child
+            for parent in level
+            if isinstance(parent, (dict, list))
+            for child in (parent.values() if isinstance(parent, dict) else parent)
+            if isinstance(child, (dict, list))
+        ]
+        if not level:
+            return
+    raise RecursionError
