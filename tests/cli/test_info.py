@@ -21,6 +21,16 @@ def test_a_label_map(tmp_path, capsys):
     assert ["1", "18", "0.032"] in [line.split() for line in printed.splitlines()]
 
 
+def test_a_file_is_printed_as_it_is_called(tmp_path, capsys):
+    """It was printed as `--label 2.nii.gz`: messages were made by replacing words in other messages."""
+    path = tmp_path / "label=2.nii.gz"
+    path.write_bytes(b"nothing")
+    assert main(["info", str(path)]) == 1
+    assert main(["eval", "--pred", str(path), "--gt", str(path), "--jobs", "1"]) != 0
+    said = capsys.readouterr()
+    assert all("label=2.nii.gz" in text and "--label" not in text for text in (said.out, said.err))
+
+
 def test_json_holds_the_same_for_machines(tmp_path, capsys):
     (tmp_path / "a.nii").write_bytes(nifti_bytes(labels()))
     assert main(["info", "--json", str(tmp_path / "a.nii")]) == 0

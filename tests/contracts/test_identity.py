@@ -5,13 +5,17 @@ HD95 of 8.5 mm: where files have names, the word for the union replaced its labe
 """
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from segauge import Case, evaluate
 from segauge.cli import main
 from segauge.errors import UnusableOption
 from segauge.evaluation import structures as pairing
+from segauge.io.reading import Reading
+from segauge.labelmap import LabelMap
 from segbench.cards import DatasetCard, ModelCard, exposure, known_lineage
 from segbench.config import RunConfig
 from segbench.planning import Plan, PlannedModel, Prediction
@@ -243,3 +247,25 @@ def test_a_union_of_numbers_is_refused_where_one_side_is_a_folder_that_has_only_
     named = Case("a", written("a file per structure"), written("seg.nrrd with layers"))
     assert complaints_of(named.pred, named.gt, {"kidney": [1, 2], "tumor": 2}) == []
     assert complaints_of(case.pred, case.gt, {"left": [1, 2], "kidney": 1, "tumor": 2}) == []
+
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "explanation" / "structures.md"
+
+
+@pytest.mark.parametrize("row", [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| 1")])
+def test_the_examples_of_the_page_are_what_happens(row):
+    gt, pred, asked, taken = (cell.strip(" `") for cell in row.strip("|").split("|"))
+    spec = {name: tuple(map(int, parts.split("+"))) for name, parts in (one.split("=") for one in asked.split(","))}
+    pair = pairing.label_pair(pairing.StructureSpec("named", spec), side(gt), side(pred), 1)
+    found = {name: " and ".join(map(str, labels)) for name, labels in pair.pred.items() if labels != side(pred).unused}
+    assert "; ".join(f"{name}: {found.get(name, 'nothing')}" for name in spec) == taken
+
+
+def side(words):
+    """Return a file as the page describes it: "1 liver, 2 spleen", or "1, 2 (no names)"."""
+    parts = [part.split() for part in words.removesuffix(" (no names)").split(",")]
+    array = np.array([int(part[0]) for part in parts], dtype=np.uint8)
+    names = {int(part[0]): part[1] for part in parts if len(part) > 1}
+    return pairing.Side(
+        Reading(LabelMap.from_array(array[:, None], names=names), "nifti"), tuple(sorted(array.tolist()))
+    )

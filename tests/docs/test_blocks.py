@@ -14,7 +14,7 @@ import pytest
 
 import segauge.cli
 import segbench.cli
-from segauge.executors.serial import run_serially
+from segauge.executors import run_serially
 from tests.conftest import PROJECT
 from tests.docs.blocks import (
     ALLOWED_NEEDS,

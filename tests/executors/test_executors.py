@@ -109,7 +109,7 @@ def test_a_script_needs_no_guard(tmp_path):
         ({"jobs": 0}, "at least 1, got 0"),
         ({"timeout": -1}, "seconds above 0"),
         ({"executor": "slurm"}, 'there are "serial", "processes", "dask"'),
-        ({"executor": "serial", "timeout": 1}, 'needs executor="processes"'),
+        ({"executor": "serial", "timeout": 1}, "needs the executor 'processes'"),
     ],
 )
 def test_words_for_what_cannot_be(how, message):

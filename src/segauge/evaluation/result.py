@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
-from segauge.evaluation.outlook import Outlook
 from segauge.io.outputs import csv_text, plain_values, write_whole
 from segauge.nouns import counted
 from segauge.scores import MetricInfo, ScoreTable, Status
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+    from segauge.evaluation.cases import Case
+
 T = TypeVar("T")
 
 #: Written into every result file.
@@ -33,7 +35,7 @@ MOST_GROUPS = 30
 
 
 @dataclass(frozen=True, eq=False)
-class EvaluationResult(Outlook):
+class EvaluationResult:
     """The scores of all cases, with a status for every case and structure.
 
     Attributes:
@@ -216,6 +218,44 @@ class EvaluationResult(Outlook):
             strict=False,
         )
 
+    def to_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        cases: Iterable[Case] | None = None,
+        images: Mapping[str, Any] | None = None,
+        title: str | None = None,
+        worst: int = 8,
+    ) -> Path:
+        """Write the report as one HTML file that opens offline; needs the extra `report`.
+
+        Args:
+            path: of the file.
+            cases: the cases that were measured. With them the report shows pictures of the worst ones and the recall of
+                lesions by size; their files are read again.
+            images: per case id the image to draw below the outlines: a file, a folder of DICOM, or an array on the
+                ground truth's grid.
+            title: of the page.
+            worst: how many of the worst cases get pictures.
+
+        """
+        written: Path = _exports().to_html(self, path, cases, images, title, worst)
+        return written
+
+    def to_latex(self, metrics: Iterable[str] | None = None, *, label: str = "tab:segauge") -> str:
+        """Return a LaTeX table (booktabs) with a row per structure; of the leading metrics, or of those named."""
+        text: str = _exports().to_latex(self, metrics, label)
+        return text
+
+    def to_markdown(self, metrics: Iterable[str] | None = None) -> str:
+        """Return a Markdown table with a row per structure; of the leading metrics, or of those named."""
+        text: str = _exports().to_markdown(self, metrics)
+        return text
+
+    def _repr_html_(self) -> str:
+        text: str = _exports().to_notebook(self)
+        return text
+
     def __str__(self) -> str:
         failed = len(self.failures)
         head = counted(len(self.table), "case") + (f", {failed} of them could not be measured" if failed else "")
@@ -223,6 +263,16 @@ class EvaluationResult(Outlook):
         for name, found in self.by_structure().items():
             lines += [f"{name}  {key}  {estimate!r}" for key, estimate in found.items()]
         return "\n".join(lines)
+
+
+def _exports() -> ModuleType:
+    """Return the module that makes reports, LaTeX and Markdown: the one import upwards, made when one is asked for.
+
+    The contract of the layers names it (docs/decisions/0004-results-hand-out-their-report.md).
+    """
+    from segauge.report import exports
+
+    return exports
 
 
 def _scale(info: MetricInfo) -> Scale:

@@ -7,9 +7,8 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.executors.clusters import run_on_dask
-from segauge.executors.outcomes import Crash, Outcome
+from segauge.executors.outcomes import Crash, Outcome, crash_of
 from segauge.executors.processes import run_in_processes
-from segauge.executors.serial import run_serially
 
 __all__ = ["Crash", "Outcome", "run"]
 
@@ -56,3 +55,13 @@ def run(
             '"tcp://host:8786".'
         )
     return run_on_dask(function, items, executor, jobs)
+
+
+def run_serially(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Outcome]:
+    """Yield the outcome of each item, in order."""
+    for index, item in enumerate(items):
+        try:
+            result = function(item)
+        except Exception as error:  # the one place around a case: whatever happens in it becomes its outcome
+            result = crash_of(error)
+        yield Outcome(index, result)
