@@ -17,7 +17,7 @@ import numpy.typing as npt
 from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch, option
 from segauge.grid import SAME_PLACE, Grid, Kinship
 from segauge.labelmap import LabelArray, LabelMap
-from segauge.nouns import agreeing
+from segauge.plural import agreeing
 
 #: A grid that grows to hold both maps may not have more voxels than this.
 _MAX_VOXELS = 2**31

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.nouns import agreeing
+from segauge.plural import agreeing
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, exposure
 from segbench.config import EXPOSURE_POLICIES, RunConfig
 from segbench.suggestions import unknown

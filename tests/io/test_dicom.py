@@ -25,8 +25,8 @@ from segauge.io.contours import fill
 from segauge.io.description import describe
 from segauge.io.dicom_series import read_series
 from segauge.io.layouts import find_pairs
-from segauge.nouns import counted
 from segauge.placement import Method, place
+from segauge.plural import counted
 
 
 def oblique(angle_degrees: float) -> tuple[list[float], np.ndarray]:

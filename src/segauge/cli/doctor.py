@@ -15,7 +15,7 @@ from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
-from segauge.nouns import counted
+from segauge.plural import counted
 
 
 def add_parser(subparsers: Any) -> None:

@@ -38,8 +38,8 @@ from segauge.io.streams import list_folder
 from segauge.io.tables.metadata import read_metadata
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.conventions import CONVENTIONS
-from segauge.nouns import agreeing, counted
 from segauge.options import DETECTION_METRICS
+from segauge.plural import agreeing, counted
 from segauge.report.requirements import check_report_extra
 from segauge.scores import Status
 

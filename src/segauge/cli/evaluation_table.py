@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
 from segauge.evaluation import EvaluationResult
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report.floors import floor_sentences
 from segauge.scores import Status
 

@@ -24,7 +24,7 @@ from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables.cells import number
 from segauge.io.tables.metadata import metadata_column
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from segauge.cli.parsing import PROBABILITY
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
-from segauge.nouns import agreeing
+from segauge.plural import agreeing
 
 #: Labels that are listed one by one; of more than that, which no label map has, only the first few.
 _SHOWN = 150

@@ -22,7 +22,7 @@ from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
-from segauge.nouns import chance_text, counted
+from segauge.plural import chance_text, counted
 from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
 
 

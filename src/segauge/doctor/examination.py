@@ -17,9 +17,9 @@ from segauge.io.contents import content_hash
 from segauge.io.layouts import Pair, Pairing
 from segauge.io.reading import ReferenceGrid
 from segauge.labelmap import LabelMap
-from segauge.nouns import counted
 from segauge.options import Measuring
 from segauge.placement import Method, Placement, place
+from segauge.plural import counted
 
 #: Voxel edges outside of this range (mm) are rarely millimetres.
 _USUAL_SPACING = (0.05, 20.0)

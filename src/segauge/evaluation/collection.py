@@ -13,7 +13,7 @@ from segauge.evaluation.scoring import Record, ScoringOptions
 from segauge.io.compat import causes_of
 from segauge.measurement import measure
 from segauge.metrics.catalog import resolve_metrics
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segauge.scores import Missing, Place, ScoreTable, Status
 
 #: Cases that a warning names one by one.

@@ -42,7 +42,6 @@ from segauge.geometry.engine import engine
 from segauge.io.contents import content_hash
 from segauge.io.journal import Journal, open_journal
 from segauge.metrics.catalog import resolve_metrics
-from segauge.nouns import counted
 from segauge.options import (
     Measuring,
     Options,
@@ -53,6 +52,7 @@ from segauge.options import (
     options_of,
     signature,
 )
+from segauge.plural import counted
 from segauge.scores import Status
 
 #: Counted up where records of cases say more or other things than before: those of an older cache are made again.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.io.outputs import csv_text, plain_values, write_whole
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate, method_for
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve

@@ -21,8 +21,8 @@ from segauge.io.compat import missing_of
 from segauge.io.gate import load_json
 from segauge.metrics.catalog import resolve_metrics
 from segauge.notebook import NotebookTable, Shown
-from segauge.nouns import agreeing, counted
 from segauge.options import recorded_names
+from segauge.plural import agreeing, counted
 from segauge.scores import MetricInfo, Missing, Place, ScoreTable, Status
 from segauge.stats.estimation import FORMER_AUTO
 from segauge.stats.missing import MissingPolicy

@@ -18,7 +18,7 @@ from segauge.io.reading import Reading, SpacingSource
 from segauge.io.sources import find_reference, read_labels
 from segauge.io.structure_sets import StructureSet, read_structure_set
 from segauge.labelmap import LabelArray, LabelMap
-from segauge.nouns import counted
+from segauge.plural import counted
 
 #: Readings that are no single file of the catalog, or one of two kinds under one entry of it.
 _OTHER_NAMES = {

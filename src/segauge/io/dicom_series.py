@@ -25,7 +25,7 @@ from segauge.io.dicom_planes import (
 )
 from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.streams import list_folder, open_file
-from segauge.nouns import counted
+from segauge.plural import counted
 
 _TAGS = [
     "SOPClassUID", "SOPInstanceUID", "SeriesInstanceUID", "FrameOfReferenceUID", "Modality", "ImageType",

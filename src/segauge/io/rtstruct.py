@@ -17,7 +17,7 @@ from segauge.io.limits import Limits, check_dimensions
 from segauge.io.reading import Reading, ReadOptions, ReferenceGrid, SpacingSource
 from segauge.io.structure_sets import Contour, Roi, StructureSet, read_structure_set
 from segauge.labelmap import LabelMap
-from segauge.nouns import counted
+from segauge.plural import counted
 
 #: A contour lies in a plane of the grid if its points stray along the normal by at most this share of a slice.
 _FLAT = 0.2

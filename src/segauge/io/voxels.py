@@ -12,7 +12,7 @@ from segauge.errors import FileTooLarge, InvalidInput, UnreadableFile, option
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import PIECE, ByteStream, pieces
 from segauge.labelmap import LabelArray
-from segauge.nouns import agreeing
+from segauge.plural import agreeing
 
 #: Labels stored as floats may be off a whole number by this much (resampling and float16 leave such traces).
 ROUNDING = 1e-3

@@ -11,7 +11,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report.floors import amount, unknown_sentences
 from segauge.report.illustrations import scale_of_info
 from segauge.report.naming import named

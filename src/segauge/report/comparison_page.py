@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.io.outputs import write_whole
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report import figures
 from segauge.report.comparison import ModelComparison
 from segauge.report.figures import Interval, PairCell, Point

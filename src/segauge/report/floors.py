@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from segauge.metrics.noise import GRIDS
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import MetricInfo
 from segauge.stats.noise_floors import Floor
 

@@ -19,7 +19,7 @@ from typing import Any
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
 from segauge.metrics.definitions.noise import SUFFIX
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segauge.report import figures
 from segauge.report.floors import HINT, MEAN_HINT, unknown_text
 from segauge.report.gallery import GalleryItem, gallery

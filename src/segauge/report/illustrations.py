@@ -14,7 +14,7 @@ import numpy as np
 
 from segauge.evaluation import EvaluationResult
 from segauge.metrics.catalog import CATALOG
-from segauge.nouns import agreeing
+from segauge.plural import agreeing
 from segauge.report import figures
 from segauge.report.figures import AgreementLimits, Curve, Interval, Point, Recall
 from segauge.report.lesions import SizeCounts

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge import nouns
+from segauge import plural
 from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
 from segauge.geometry.distances import voxel_steps
@@ -76,7 +76,7 @@ def lesion_sizes(result: EvaluationResult, cases: Iterable[Case]) -> dict[str, S
             unread += 1
     iou = options.get("detection_iou", 0.1)
     words = f"A lesion counts as found from an IoU of {iou:g}."
-    words += f" Without {nouns.counted(unread, 'case')} that could not be read." if unread else ""
+    words += f" Without {plural.counted(unread, 'case')} that could not be read." if unread else ""
     found = {name: SizeCounts.of(parts, words) for name, parts in counted.items() if parts}
     return {name: counts for name, counts in found.items() if counts.total >= FEWEST_PER_CASE * len(counted[name])}
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from segauge.errors import UnknownMetric
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report.floors import HINT, amount
 from segauge.report.summary import EstimateRow, Summary, interval_name, policy_words
 from segauge.scores import MetricInfo, Status

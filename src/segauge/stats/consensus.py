@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats.matrix import NOTHING_TO_FIND, ScoreMatrix
 from segauge.stats.ranking import Ranking, rank
 from segauge.stats.ranks import average_ranks

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from segauge.digits import count_of, decimals, percent, with_interval
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats.intervals import METHODS, Moments, Request, share_limits, unseen_failure_limits
 from segauge.stats.resampling import Floats, Sample, index_blocks, require_level, require_resamples, stream
 

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import Status
 from segauge.stats.missing import Resolved
 from segauge.stats.ranks import average_ranks

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats.comparison import comparable
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.resampling import Floats, Sample, require_level

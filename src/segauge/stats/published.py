@@ -16,7 +16,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.metrics.catalog import described
 from segauge.notebook import NotebookTable, Shown
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats.estimation import bootstrap_ci, one_column
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats, index_blocks

@@ -13,7 +13,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
-from segauge.nouns import chance_text, counted
+from segauge.plural import chance_text, counted
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     SIGN_TEST,

@@ -15,7 +15,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import ScoreTable, Status
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import NOTHING_TO_FIND

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
 from segbench.analysis.scored_set import ScoredSet
 

@@ -22,7 +22,7 @@ from segauge.cli.sources import (
 )
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
-from segauge.nouns import counted
+from segauge.plural import counted
 from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
 from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
 from segbench.cli.printing import check_folder, progress_bar

@@ -9,7 +9,7 @@ from typing import Any
 from segauge.cli.sources import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats import scale_of
 from segbench.analysis import (
     Assessment,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.io.outputs import write_json
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segbench.cli.printing import console, one_line, print_progress, print_table
 from segbench.overlap import find_overlap, images_of
 

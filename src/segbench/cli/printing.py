@@ -12,7 +12,7 @@ from pathlib import Path
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
-from segauge.nouns import chance_text, counted
+from segauge.plural import chance_text, counted
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
 from segbench.leaderboard import Board, Leaderboard, Standing
 from segbench.records import RunRecord

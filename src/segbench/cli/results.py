@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
 from segbench.leaderboard import RULES, Leaderboard, make_leaderboard

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segbench.cli.printing import (
     check_folder,
     console,

@@ -15,7 +15,7 @@ from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_l
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.geometry.patterns import SurfaceKind
 from segauge.metrics.surface import HdMode
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import Missing
 from segbench.cards import DatasetCard
 from segbench.config import RunConfig

@@ -9,7 +9,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.executors import Crash, run
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report.figures import style_rules
 from segauge.report.html import asset
 from segauge.stats import ScoreMatrix, average_matrix

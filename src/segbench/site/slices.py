@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report import figures
 from segauge.report.figures import Interval
 from segauge.report.html import Picture

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report import figures
 from segauge.report.figures import ColumnCounts, Curve, Interval, PairCell, Point
 from segbench.analysis.boards import Board

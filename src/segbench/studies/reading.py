@@ -10,7 +10,7 @@ from pathlib import Path
 from segauge.errors import InvalidInput
 from segauge.io.tables import Repairs, metadata_column, read_metadata, read_scores
 from segauge.io.yaml_files import read_yaml
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale
 from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.io.outputs import csv_text
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segauge.report.html import packed_column, rounded
 from segauge.report.tables import Column, TextTable
 from segbench.analysis.boards import Board

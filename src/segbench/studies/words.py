@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats.matrix import NOTHING_TO_FIND
 from segbench.analysis.boards import Board
 from segbench.analysis.contrasts import TypicalCase

@@ -13,7 +13,7 @@ from typing import Any
 from segauge import read_labels
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import resolve_metrics
-from segauge.nouns import counted
+from segauge.plural import counted
 from segbench.models.ready import ReadyPredictions
 from segbench.pipeline import Benchmark
 from segbench.planning import Exclusion, PlannedModel, Prediction, tolerances

@@ -13,7 +13,7 @@ from typing import Any
 from segauge import Case, evaluate
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import file_hash, path_hash
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segbench.planning import Prediction
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segbench.cards import exposure, known_lineage
 from segbench.config import EXPOSURE_POLICIES
 from segbench.leaderboard import RULES, Leaderboard, make_leaderboard, other_rules

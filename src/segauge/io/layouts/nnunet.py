@@ -15,7 +15,7 @@ from segauge.io.layouts.pairs import Pair, Pairing, image_files, once_each, pair
 from segauge.io.layouts.structure_files import labeling_of_dataset
 from segauge.io.outputs import write_whole
 from segauge.io.streams import list_folder
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import ScoreTable, Status
 
 Counts = tuple[int, int, int, int]

@@ -11,7 +11,7 @@ from segauge.io.formats import image_stem
 from segauge.io.gate import are_identical
 from segauge.io.streams import list_folder
 from segauge.labeling import Labeling
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 
 
 @dataclass(frozen=True)

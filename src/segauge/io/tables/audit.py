@@ -17,7 +17,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput, option
 from segauge.io.compat import causes_of
 from segauge.io.tables.cells import Cell
-from segauge.nouns import agreeing, counted
+from segauge.plural import agreeing, counted
 from segauge.scores import NOT_IN_GROUND_TRUTH, Missing, ScoreTable, Status
 from segauge.scores import Place as TablePlace
 from segauge.words import NOT_IN_FILE

@@ -14,7 +14,7 @@ from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.frames import Frame, frame_table, is_frame
 from segauge.io.tables.rules import NamedRules, Rules
 from segauge.metrics.catalog import described
-from segauge.nouns import agreeing
+from segauge.plural import agreeing
 from segauge.scores import ScoreTable
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segauge.metrics.catalog import described, is_in_mm
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.scores import MetricInfo
 
 #: Cases that are named one by one.

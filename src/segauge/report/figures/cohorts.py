@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report.figures.charting import altair_module, chart_of, shortened, unique_labels, value_axis
 from segauge.report.figures.panels import panels
 from segauge.report.figures.themes import COLOURS, series_colours

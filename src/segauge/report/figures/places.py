@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.report.figures.charting import (
     WIDTH,
     altair_module,

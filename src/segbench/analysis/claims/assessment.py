@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.nouns import counted
+from segauge.plural import counted
 from segauge.stats import (
     ConfidenceDistribution,
     Estimate,
