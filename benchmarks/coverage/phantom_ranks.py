@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from segauge import ScoreTable
+from segauge.stats import AVERAGE
+from segbench.boards import make_leaderboard
 from segbench.config import RunConfig
-from segbench.leaderboard import AVERAGE, make_leaderboard
 from segbench.pipeline import run
 from segbench.records import CaseInfo, RunRecord
 
@@ -76,7 +77,7 @@ def main() -> None:
         rows = np.random.default_rng(repeat).integers(0, args.pool, args.cases)
         board = make_leaderboard(drawn(pool, rows))
         for task, ranks in truth.items():
-            standings = board.board(task, "dice").standings
+            standings = board.board(task, "dice").rows
             held[task] += all(s.rank_low <= ranks[s.model] <= s.rank_high for s in standings)
             width[task] += np.mean([s.rank_high - s.rank_low for s in standings]) / args.repeats
     for task, ranks in truth.items():

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from segauge import ScoreTable, Status
+from segbench.boards import make_leaderboard
 from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
-from segbench.leaderboard import make_leaderboard
 from segbench.records import CaseInfo, ModelEntry, RunRecord, load_record, save_record
 from segbench.site import render
 

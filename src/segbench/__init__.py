@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from segbench.boards import Leaderboard, leaderboard_of, make_leaderboard
     from segbench.cards import (
         DatasetCard,
         Exposure,
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
         model_card,
     )
     from segbench.config import RunConfig, read_config
-    from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard
     from segbench.pipeline import run
     from segbench.planning import Plan, make_plan
     from segbench.records import RunRecord, load_record, save_record

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from segauge.errors import SegaugeError
 from segauge.scores import ScoreTable
+from segbench.boards import make_leaderboard
 from segbench.cards import Lineage, known_lineage
 from segbench.config import RunConfig
-from segbench.leaderboard import make_leaderboard
 from segbench.planning import Candidate, Plan, make_plan
 from segbench.prediction import Predictions, PredictionSettings, predict
 from segbench.records import RunRecord, load_record, save_record

@@ -106,8 +106,8 @@ def test_compare_ranks_writes_and_prints(folders, tmp_path, capsys):
     assert code == 0
     assert "Dice coefficient, 12 cases" in capsys.readouterr().out
     ranking = json.loads(table.read_text())["dice"]
-    assert [model["name"] for model in ranking["models"]] == ["A", "B"]
-    assert "A is significantly better than every other model" in report.read_text()
+    assert [row["model"] for row in ranking["rows"]] == ["A", "B"]
+    assert "significantly better than the other model" in report.read_text()
 
 
 @pytest.mark.slow

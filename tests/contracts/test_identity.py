@@ -116,7 +116,7 @@ def check_compare(path, text, out):
     told = ["--structures", text, "--metrics", "dice,hd95", "--n-resamples", "1000"]
     assert main(["compare", *map(str, models), *told, "--jobs", "1", "--executor", "serial"]) == 0
     found = json.loads((out / "compared.json").read_text())
-    means = {(key, model["name"]): model["score"]["value"] for key in found for model in found[key]["models"]}
+    means = {(key, row["model"]): row["value"] for key in found for row in found[key]["rows"]}
     assert means == {("dice", "A"): 1, ("dice", "B"): 1, ("hd95", "A"): 0, ("hd95", "B"): 0}
 
 

@@ -16,6 +16,7 @@ from segauge.errors import InvalidInput, UnknownMetric
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, comparison_text, pair_table
 from segauge.scores import Status
+from segauge.stats import rank
 
 from .examples import HOSTILE, synthetic
 
@@ -44,23 +45,26 @@ def comparison():
 
 
 def test_the_better_model_leads_and_ties_are_named(comparison):
-    assert comparison.ranking.models[0].name == "good"
-    assert comparison.ranking.winners == ("good",)
-    assert "good is significantly better than every other model" in " ".join(comparison.sentences())
+    assert comparison.board.rows[0].model == "good"
+    assert comparison.board.winners == ("good",)
+    assert "good leads (0.883): significantly better than each of the other 2 models" in " ".join(
+        comparison.sentences()
+    )
     assert comparison.deciding.key == "dice"
 
 
 def test_ranks_over_resamples_are_shares_and_agree_with_the_ranking(comparison):
+    ranking = rank(comparison.scored.average("dice", "structure-means", "failed"), n_resamples=1000)
     for name, shares in comparison.rank_frequencies.items():
         assert sum(shares.values()) == pytest.approx(1.0)
         mean = sum(rank * share for rank, share in shares.items())
         # The same resamples as those of the ranking: the mean rank comes out to rounding.
-        assert mean == pytest.approx(comparison.ranking[name].mean_rank, abs=1e-9)
+        assert mean == pytest.approx(ranking[name].mean_rank, abs=1e-9)
 
 
 def test_failures_are_counted_over_structures(comparison):
-    assert comparison.failures["also fair"] == (1, 60)
-    assert comparison.failures["good"] == (0, 60)
+    failures = {row.model: (row.failed, row.n) for row in comparison.board.rows}
+    assert failures == {"good": (0, 30), "fair": (0, 30), "also fair": (1, 30)}
 
 
 def test_the_largest_disagreement_is_the_failure(comparison):
@@ -93,7 +97,7 @@ def test_every_figure_of_a_comparison_is_drawn(comparison, text):
 def test_the_page_holds_every_pair_and_case(comparison, text):
     found = re.search(r'id="data-pairs">(.*?)</script>', text, re.DOTALL)
     assert json.loads(found[1]) == pair_table(comparison)
-    assert pair_table(comparison)["rows"] == 3 * len(comparison.rankings)
+    assert pair_table(comparison)["rows"] == 3 * len(comparison.boards)
     assert "Content-Security-Policy" in text
 
 
@@ -132,8 +136,8 @@ def test_cases_that_one_model_lacks_count_as_its_failures():
     )
     found = ModelComparison({"full": full, "short": replace(short, table=table)}, metric="dice", n_resamples=1000)
     assert found.n_cases == 30
-    assert found.failures["short"] == (10, 60)
-    assert found.ranking.models[0].name == "full"
+    assert (found.board["short"].failed, found.board["short"].n) == (5, 30)
+    assert found.board.rows[0].model == "full"
 
 
 def test_false_findings_are_counted_and_said():
@@ -148,7 +152,7 @@ def test_false_findings_are_counted_and_said():
         for name, cases in (("quiet", quiet), ("loud", loud))
     }
     comparison = ModelComparison(results, n_resamples=500)
-    pair = comparison.ranking.comparison["quiet", "loud"]
+    pair = comparison.board.comparison["quiet", "loud"]
     dice = results["quiet"].table.column("organ", "dice")[0]
     assert (pair.n, pair.delta) == (22, pytest.approx((14 * (dice - 1.0) + 8 * 1.0) / 22))
     assert any("there is nothing to find" in sentence for sentence in comparison.sentences())

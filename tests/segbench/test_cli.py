@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from segbench.boards import make_leaderboard
 from segbench.cli import main
 from segbench.cli.printing import print_progress
-from segbench.leaderboard import make_leaderboard
 from segbench.records import Suspect, load_record, save_record
 from tests.segbench.made_up import record, table, three_models
 

@@ -2,16 +2,14 @@
 
 import json
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from segauge import Missing, ScoreTable, Status
 from segauge.errors import InvalidInput
-from segauge.stats import PairPlan, rank
-from segauge.stats.estimation import FORMER_AUTO
-from segbench.leaderboard import Leaderboard, leaderboard_of, make_leaderboard, sentence_of
+from segauge.stats import Board, BoardRow, PairPlan, PairResult, rank
+from segbench.boards import Leaderboard, leaderboard_of, make_leaderboard
 from segbench.records import load_record, save_record
 from tests.segbench.made_up import record, table, three_models
 
@@ -19,22 +17,21 @@ from tests.segbench.made_up import record, table, three_models
 def test_a_clear_winner_and_a_tie():
     board = make_leaderboard(three_models()).board("organ", "dice")
     assert board.winners == ("best",)
-    assert board.sentence == "best is best by dice on organ: better than every other model on these 30 cases at 95 %."
-    first = board.standings[0]
+    assert board.sentence == "best leads (0.979): significantly better than each of the other 2 models."
+    first = board.rows[0]
     assert (first.model, first.place, first.rank_low, first.rank_high) == ("best", 1, 1, 1)
-    assert {(s.place, s.rank_low, s.rank_high) for s in board.standings[1:]} == {(2, 2, 3)}
+    assert {(s.place, s.rank_low, s.rank_high) for s in board.rows[1:]} == {(2, 2, 3)}
     assert [pair.verdict for pair in board.pairs].count("undecided") == 1
     assert len(board.plans) == 2
 
 
 def test_it_is_the_ranking_of_segauge():
     made = three_models()
-    # The rules segbench-4 have the intervals of their time.
-    found = rank(dict(made.tables), structure="organ", metric="dice", ci=FORMER_AUTO, n_resamples=500)
+    found = rank(dict(made.tables), structure="organ", metric="dice", n_resamples=500)
     board = make_leaderboard(made).board("organ", "dice")
-    assert [s.model for s in board.standings] == [model.name for model in found.models]
-    assert [s.win_probability for s in board.standings] == [model.win_probability for model in found.models]
-    assert [s.estimate.ci_low for s in board.standings] == [model.score.ci_low for model in found.models]
+    assert [s.model for s in board.rows] == [model.name for model in found.models]
+    assert [s.win_probability for s in board.rows] == [model.win_probability for model in found.models]
+    assert [s.estimate.ci_low for s in board.rows] == [model.score.ci_low for model in found.models]
     assert board.pairs == found.comparison.pairs
 
 
@@ -44,9 +41,9 @@ def test_a_model_that_has_seen_the_dataset_changes_no_other_number():
     with_it = make_leaderboard(record(dict(made.tables), levels={"third": "labels"})).board("organ", "dice")
     without = make_leaderboard(record(others)).board("organ", "dice")
     assert with_it.pairs == without.pairs
-    assert with_it.standings[:2] == without.standings
+    assert with_it.rows[:2] == without.rows
     shown = with_it["third"]
-    assert (shown.ranked, shown.place, shown.exposure) == (False, None, "labels")
+    assert (shown.ranked, shown.place) == (False, None)
     assert shown.estimate is not None
 
 
@@ -54,7 +51,7 @@ def test_the_order_of_models_changes_no_number():
     made = three_models()
     turned = record({name: made.tables[name] for name in reversed(list(made.tables))})
     one, other = (make_leaderboard(r).board("organ", "dice") for r in (made, turned))
-    assert one.standings == other.standings
+    assert one.rows == other.rows
     assert one.sentence == other.sentence
 
 
@@ -75,7 +72,7 @@ def test_failures_count_at_the_worst_of_a_bounded_scale_and_last_on_a_distance()
     assert distance.estimate.excluded == {"missed": 1}
     assert distance.estimate.found.value == pytest.approx(11 / 12)
     # The order is made of ranks within cases, where the missed case is last.
-    assert distance.mean == pytest.approx((11 * 1 + 2) / 12)
+    assert distance.value == pytest.approx((11 * 1 + 2) / 12)
 
 
 def test_a_case_that_a_model_lacks_is_its_failure():
@@ -89,7 +86,7 @@ def test_patients_are_resampled_not_scans():
     made = three_models(n=40)
     clusters = {case: f"patient {i // 4}" for i, case in enumerate(made.case_ids)}
     board = make_leaderboard(record(dict(made.tables), clusters=clusters)).board("organ", "dice")
-    assert board.standings[0].estimate.n_clusters == 10
+    assert board.rows[0].estimate.n_clusters == 10
 
 
 def test_the_average_over_structures_has_only_models_that_have_all_of_them():
@@ -104,10 +101,10 @@ def test_the_average_over_structures_has_only_models_that_have_all_of_them():
     )
     found = make_leaderboard(made)
     average = found.board("average", "dice")
-    assert [s.model for s in average.standings] == ["a", "b"]
-    assert average["a"].mean == pytest.approx(both.mean(axis=0).mean())
-    assert [s.model for s in found.board("x", "dice").standings][-1] in ("b", "partial")
-    assert len(found.board("y", "dice").standings) == 2
+    assert [s.model for s in average.rows] == ["a", "b"]
+    assert average["a"].value == pytest.approx(both.mean(axis=0).mean())
+    assert [s.model for s in found.board("x", "dice").rows][-1] in ("b", "partial")
+    assert len(found.board("y", "dice").rows) == 2
 
 
 def test_few_cases_one_model_or_none_say_so():
@@ -115,7 +112,7 @@ def test_few_cases_one_model_or_none_say_so():
     assert "5 cases are too few" in few.sentence
     alone = make_leaderboard(record({"only": table([0.5, 0.6])})).board("organ", "dice")
     assert alone.sentence == "Only only can be ranked here, so there is no order."
-    assert alone.standings[0].estimate.n == 2
+    assert alone.rows[0].estimate.n == 2
     nobody = make_leaderboard(record({"a": table([0.5])}, levels={"a": "unknown"})).board("organ", "dice")
     assert nobody.sentence == "No model is ranked."
     empty = make_leaderboard(record({"a": table([np.nan] * 3), "b": table([np.nan] * 3)})).board("organ", "dice")
@@ -136,7 +133,7 @@ def test_deciding_cases_are_named():
     behind = values + 0.001
     made = record({"lucky": table(close), "steady": table(behind)})
     board = make_leaderboard(made).board("organ", "dice")
-    assert board.deciding_cases == {"case_000": "steady"}
+    assert board.flips == {"case_000": "steady"}
 
 
 def test_a_model_that_is_only_shown_changes_no_average():
@@ -151,9 +148,9 @@ def test_a_model_that_is_only_shown_changes_no_average():
     }
     without = make_leaderboard(record(gaps)).board("average", "dice")
     found = make_leaderboard(record({**gaps, "seen": more}, levels={"seen": "labels"})).board("average", "dice")
-    assert found.standings[:3] == without.standings
+    assert found.rows[:3] == without.rows
     assert found.pairs == without.pairs
-    assert found["seen"].mean == pytest.approx(np.vstack([both, [[0.1, 0.1]]]).mean())
+    assert found["seen"].value == pytest.approx(np.vstack([both, [[0.1, 0.1]]]).mean())
 
 
 def test_failures_without_a_value_of_a_model_that_takes_no_part_undo_no_average():
@@ -169,8 +166,8 @@ def test_failures_without_a_value_of_a_model_that_takes_no_part_undo_no_average(
         "half": table(missed[:, :1], structures=("x",), metrics=("hd95",), missed=[(0, 0)]),
     }
     found = make_leaderboard(record(tables, levels={"seen": "labels"})).board("average", "hd95")
-    assert [(s.model, s.place) for s in found.standings] == [("a", 1), ("b", 2), ("seen", None)]
-    assert (found["a"].mean, found["seen"].mean) == (3.0, None)
+    assert [(s.model, s.place) for s in found.rows] == [("a", 1), ("b", 2), ("seen", None)]
+    assert (found["a"].value, found["seen"].value) == (3.0, None)
 
 
 def test_failures_of_a_model_that_is_only_shown_are_counted_too():
@@ -196,11 +193,11 @@ def test_no_average_where_failures_have_no_value_or_a_structure_is_nowhere():
     }
     assert "give a penalty" in make_leaderboard(record(pair)).board("average", "hd95").sentence
     with_penalty = make_leaderboard(record(pair, failed="penalty", penalty=100.0)).board("average", "hd95")
-    assert with_penalty["b"].mean == pytest.approx((3.0 + (11 * 3.0 + 100.0) / 12) / 2)
+    assert with_penalty["b"].value == pytest.approx((3.0 + (11 * 3.0 + 100.0) / 12) / 2)
     nowhere = {name: table([[0.5, np.nan]] * 12, structures=("x", "y")) for name in ("a", "b")}
     found = make_leaderboard(record(nowhere))
     assert "No case has y" in found.board("y", "dice").sentence
-    assert found.board("average", "dice")["a"].mean == pytest.approx(0.5)
+    assert found.board("average", "dice")["a"].value == pytest.approx(0.5)
 
 
 def test_models_without_a_common_case_cannot_be_ranked_and_say_so():
@@ -214,8 +211,8 @@ def test_models_without_a_common_case_cannot_be_ranked_and_say_so():
     values[11] = np.nan
     failed["a"] = ScoreTable(failed["a"].cases, ("organ",), ("hd95",), values, failed["a"].status)
     board = make_leaderboard(record(failed)).board("organ", "hd95")
-    assert "no case that every model has" in board.sentence
-    assert [s.estimate.n for s in board.standings] == [5, 6]
+    assert board.sentence.startswith("No case has a score or a failure of every ranked model")
+    assert [s.estimate.n for s in board.rows] == [5, 6]
 
 
 def test_a_leaderboard_comes_back_from_its_record(tmp_path):
@@ -254,9 +251,9 @@ def with_false_findings():
 
 def test_false_findings_cost_a_place():
     board = make_leaderboard(with_false_findings()).board("organ", "dice")
-    assert [(one.model, one.place) for one in board.standings] == [("quiet", 1), ("loud", 2)]
+    assert [(one.model, one.place) for one in board.rows] == [("quiet", 1), ("loud", 2)]
     assert board["quiet"].estimate.n == 20
-    assert board["quiet"].mean == pytest.approx(0.88)
+    assert board["quiet"].value == pytest.approx(0.88)
     assert board.pairs[0].n == 30
     assert [note for note in board.notes if "nothing to find" in note]
 
@@ -297,7 +294,10 @@ def test_a_prediction_that_could_not_be_read_did_not_rightly_find_nothing(jobs):
 
 def test_a_single_case_is_one_case_and_has_an_order():
     board = make_leaderboard(record({"a": table([0.9]), "b": table([0.8])})).board("organ", "dice")
-    assert board.sentence == "a has the best mean dice on organ, but 1 case is too few to tell any two models apart."
+    assert (
+        board.sentence
+        == "a has the best mean (0.9). All models share the first place: 1 case is too few (10) to tell any two apart."
+    )
     assert board.rule == "All models share the first place: 1 case is too few (10) to tell any two apart."
     assert board.plans == ()
 
@@ -311,24 +311,24 @@ def test_an_average_has_no_schemes_of_single_cases():
 
 
 def test_more_cases_are_promised_only_for_models_that_share_the_place():
-    names = ("first", "second", "third")
-    ranking = SimpleNamespace(
-        models=[SimpleNamespace(name=name) for name in names],
-        n_cases=20,
-        level=0.95,
-        winners=("first", "third"),
-        is_by_ranks=False,
+    rows = tuple(
+        BoardRow(name, 0.9 - i / 10, None, 20, 0, place=1) for i, name in enumerate(("first", "second", "third"))
     )
-    plans = [
-        PairPlan("first", "second", 20, 0.1, 0.2, 0.5, 0.1, 35),
-        PairPlan("second", "third", 20, 0.1, 0.2, 0.5, 0.1, 35),
-    ]
-    # The second is told apart already: no more cases are needed for it.
-    assert "more cases" not in sentence_of(ranking, plans, "dice")
-    ranking.winners = ("first", "second")
-    assert sentence_of(ranking, plans, "dice").endswith(
-        "About 15 more cases would separate first and second four times out of five."
-    )
+    plans = tuple(PairPlan(a, b, 20, 0.1, 0.2, 0.5, 0.1, 35) for a, b in (("first", "second"), ("second", "third")))
+    pair = PairResult("first", "second", 20, 0.1, 0.0, 0.2, 0.5, 0.5, 0.6, "undecided", None)
+    board = Board("organ", "dice", "", "mean", "", True, 20, rows, pairs=(pair,), plans=plans)
+    assert board.sentence.endswith("You would need about 35 cases to separate first and second (80 % power).")
+    # The second is worse already: no case is needed to separate it from the first.
+    board = replace(board, rows=(rows[0], replace(rows[1], place=2), rows[2]))
+    assert "You would need" not in board.sentence
+
+
+def test_where_all_models_score_the_same_none_leads():
+    """Three models that all miss everything were printed as "a has the best mean dice"."""
+    made = record({name: table(np.zeros(12), missed=[(i, 0) for i in range(12)]) for name in "abc"})
+    board = make_leaderboard(made).board("organ", "dice")
+    assert board.sentence == "All 3 models have the same mean (0), so none leads."
+    assert board.leader is None
 
 
 def test_boards_in_workers_are_those_made_here():
@@ -342,9 +342,11 @@ def test_a_board_by_ranks_says_so():
     tables = {"near": table(near, metrics=("hd95",)), "far": table(far, metrics=("hd95",), missed=[(0, 0)])}
     board = make_leaderboard(record(tables)).board("organ", "hd95")
     assert board.is_by_ranks
-    assert board["near"].mean == 1.0
+    assert board["near"].value == 1.0
     few = make_leaderboard(record({name: replace_cases(one, 5) for name, one in tables.items()}))
-    assert few.board("organ", "hd95").sentence.startswith("near has the best mean rank by hd95 on organ, but 5 cases")
+    assert few.board("organ", "hd95").sentence.startswith(
+        "near has the best mean rank (1). All models share the first place: 5 cases"
+    )
 
 
 def replace_cases(one, count):

@@ -21,9 +21,9 @@ def test_the_whole_walk_on_phantoms(tmp_path):
     )
     record = run(config)
     boards = {(board["structure"], board["metric"]): board for board in record.analysis["boards"]}
-    order = [standing["model"] for standing in boards["liver", "dice"]["standings"]]
+    order = [standing["model"] for standing in boards["liver", "dice"]["rows"]]
     assert order == ["mean-field", "threshold"]
-    assert all(standing["estimate"]["value"] > 0.5 for standing in boards["spleen", "dice"]["standings"])
+    assert all(standing["estimate"]["value"] > 0.5 for standing in boards["spleen", "dice"]["rows"])
     assert [entry.exposure.level.value for entry in record.models] == ["none", "none"]
     assert not record.suspects
     back = load_record(tmp_path / "run.json")

@@ -9,9 +9,9 @@ import pytest
 
 from segauge import evaluate
 from segauge.errors import InvalidInput
+from segbench.boards import make_leaderboard
 from segbench.cli import main
 from segbench.config import RunConfig
-from segbench.leaderboard import make_leaderboard
 from segbench.pipeline import make_predictions, make_record, open_benchmark, run, score_predictions
 from segbench.records import load_record
 from segbench.verification import verify_scores, verify_statistics
@@ -21,16 +21,16 @@ from tests.segbench.conftest import tiny_config
 def test_a_run_from_config_to_record(finished):
     record = load_record(finished.results_path)
     board = {(b["structure"], b["metric"]): b for b in record.analysis["boards"]}
-    assert [s["model"] for s in board["organ", "dice"]["standings"]] == ["exact", "shifted"]
-    assert board["organ", "dice"]["standings"][0]["estimate"]["value"] == 1.0
+    assert [s["model"] for s in board["organ", "dice"]["rows"]] == ["exact", "shifted"]
+    assert board["organ", "dice"]["rows"][0]["estimate"]["value"] == 1.0
     # A box of 7 to 9 voxels moved by one along x: 2 (n - 1) / 2n at n = 7, 8, 9, 7 (the lesion inside counts, too).
     expected = sum((n - 1) / n for n in (7, 8, 9, 7)) / 4
-    assert board["organ", "dice"]["standings"][1]["estimate"]["value"] == pytest.approx(expected, abs=1e-12)
+    assert board["organ", "dice"]["rows"][1]["estimate"]["value"] == pytest.approx(expected, abs=1e-12)
     # The lesion is in every other case: the others are left out, and counted.
-    lesion = board["lesion", "dice"]["standings"][0]["estimate"]
+    lesion = board["lesion", "dice"]["rows"][0]["estimate"]
     assert (lesion["n"], lesion["excluded"]) == (2, {"absent": 2})
     # The shift is one voxel of 1.5 mm.
-    assert board["organ", "hd95"]["standings"][1]["estimate"]["value"] == pytest.approx(1.5, abs=0.2)
+    assert board["organ", "hd95"]["rows"][1]["estimate"]["value"] == pytest.approx(1.5, abs=0.2)
 
 
 def test_the_record_knows_nothing_about_the_machine(finished, tmp_path):
@@ -111,7 +111,7 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
     assert set(record["frail"].failures) == {"tiny_01"}
     assert str(tmp_path) not in record["frail"].failures["tiny_01"]
     board = {(b["structure"], b["metric"]): b for b in record.analysis["boards"]}
-    exact, frail = board["organ", "dice"]["standings"]
+    exact, frail = board["organ", "dice"]["rows"]
     assert (exact["estimate"]["n"], frail["estimate"]["n"]) == (2, 2)
     assert frail["estimate"]["value"] == 0.5
     assert frail["estimate"]["failed"] == {"prediction missing": 1}
@@ -121,7 +121,7 @@ def test_a_failed_case_is_that_models_failure_alone(third_party, tmp_path):
     distance = make_leaderboard(diagonal).board("organ", "hd95")["frail"].estimate
     assert distance.value == pytest.approx((30**2 + 18**2 + 32**2) ** 0.5 / 2, abs=0.1)
     # Without a lesion in the ground truth of that case, there was nothing to fail on.
-    lesion = {s["model"]: s for s in board["lesion", "dice"]["standings"]}
+    lesion = {s["model"]: s for s in board["lesion", "dice"]["rows"]}
     assert lesion["frail"]["estimate"]["n"] == lesion["exact"]["estimate"]["n"] == 1
     assert lesion["frail"]["estimate"]["failed"] == {}
 
@@ -148,7 +148,7 @@ def test_a_ground_truth_that_cannot_be_read_is_nobodys_failure(finished):
     record = make_record(benchmark, cases, made)
     assert record.case_ids == ("tiny_01", "tiny_02", "tiny_03")
     assert "tiny_00 is left out for all" in record.exclusions[-1]["reason"]
-    assert record.analysis["boards"][0]["standings"][0]["estimate"]["value"] == 1.0
+    assert record.analysis["boards"][0]["rows"][0]["estimate"]["value"] == 1.0
 
 
 def test_a_structure_that_no_case_has_is_left_out_with_the_reason(third_party, tmp_path):
@@ -181,11 +181,8 @@ def test_a_model_that_was_trained_on_the_dataset_is_shown_and_not_ranked(third_p
         RunConfig.from_dict(tiny_config(tmp_path, models=models, n_cases=1, organs=["organ"], metrics=["dice"]))
     )
     (board,) = record.analysis["boards"]
-    assert [(s["model"], s["ranked"], s["exposure"]) for s in board["standings"]] == [
-        ("shifted", True, "none"),
-        ("worse", True, "none"),
-        ("exact", False, "labels"),
-    ]
+    assert [(row["model"], row["place"]) for row in board["rows"]] == [("shifted", 1), ("worse", 1), ("exact", None)]
+    assert [entry.exposure.level.value for entry in record.models] == ["labels", "none", "none"]
     assert "trained on Tiny boxes" in record.exclusions[0]["reason"]
 
 
@@ -203,7 +200,6 @@ def test_a_cell_that_cannot_be_believed_comes_with_a_diagnosis(third_party, tmp_
     (suspect,) = record.suspects
     assert (suspect.model, suspect.structure) == ("odd", structure)
     assert words in suspect.diagnosis
-    assert record.analysis["boards"][0]["standings"][0]["suspect"]
 
 
 def test_the_commands(third_party, tmp_path, capsys):
@@ -259,10 +255,10 @@ def test_an_edited_number_is_named_and_ends_with_5(finished, tmp_path, capsys):
     path = finished.results_path
     text = path.read_text()
     changed = json.loads(text)
-    changed["analysis"]["boards"][0]["standings"][1]["estimate"]["ci_low"] = 0.99
+    changed["analysis"]["boards"][0]["rows"][1]["estimate"]["ci_low"] = 0.99
     path.write_text(json.dumps(changed))
     assert main(["verify", str(path)]) == 5
-    assert "analysis.boards[organ dice].standings[shifted].estimate.ci_low: published 0.99" in capsys.readouterr().out
+    assert "analysis.boards[organ dice].rows[shifted].estimate.ci_low: published 0.99" in capsys.readouterr().out
     assert main(["reanalyze", "--results", str(path), "--write"]) == 5
     assert path.read_text() == text
 

@@ -9,7 +9,7 @@ import pytest
 
 from segauge import Status
 from segauge.errors import InvalidInput
-from segbench.leaderboard import make_leaderboard
+from segbench.boards import make_leaderboard
 from segbench.records import load_record, save_record
 from segbench.records.portability import portable
 from segbench.verification import verify_statistics

@@ -2,12 +2,13 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from segauge.errors import InvalidInput
+from segbench.boards import make_leaderboard
 from segbench.cli import main
-from segbench.leaderboard import make_leaderboard
 from segbench.records import load_record, save_record
 from segbench.verification import mismatches, verify_statistics
 from tests.segbench.made_up import record, three_models
@@ -58,15 +59,15 @@ def test_every_single_value_of_an_analysis_is_checked(analysed):
 
 
 def test_a_number_that_was_made_nicer_is_named(analysed):
-    nicer = changed(analysed.analysis, ("boards", 0, "standings", 0, "win_probability"), 0.9999)
+    nicer = changed(analysed.analysis, ("boards", 0, "rows", 0, "win_probability"), 0.9999)
     (found,) = verify_statistics(analysed.with_analysis(nicer)).mismatches
-    assert found.path == "analysis.boards[organ dice].standings[best].win_probability"
+    assert found.path == "analysis.boards[organ dice].rows[best].win_probability"
     assert "published 0.9999" in str(found)
 
 
 def test_last_digits_are_rounding_and_said_to_be(analysed):
-    value = analysed.analysis["boards"][0]["standings"][0]["mean"]
-    rounded = changed(analysed.analysis, ("boards", 0, "standings", 0, "mean"), value * (1 + 1e-13))
+    value = analysed.analysis["boards"][0]["rows"][0]["value"]
+    rounded = changed(analysed.analysis, ("boards", 0, "rows", 0, "value"), value * (1 + 1e-13))
     found = verify_statistics(analysed.with_analysis(rounded))
     assert found.holds
     assert found.rounding == 1
@@ -121,3 +122,13 @@ def test_a_record_without_prediction_files_says_so(analysed, tmp_path, capsys):
     path = save_record(analysed, tmp_path / "run.json")
     assert main(["verify", str(path), "--predictions", str(tmp_path)]) == 1
     assert "pass --config of the run" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ["patients", "penalty", "ranks"])
+def test_a_record_of_earlier_rules_is_checked_by_these(name):
+    """Records of segbench-4, made before there were other rules, were refused."""
+    made = load_record(Path(__file__).parent / "records_of_rules" / f"segbench-4-{name}.json")
+    assert verify_statistics(made).holds
+    nicer = changed(made.analysis, ("boards", 0, "standings", 0, "estimate", "ci_low"), 0.99)
+    (found,) = verify_statistics(made.with_analysis(nicer)).mismatches
+    assert found.path.endswith("estimate.ci_low")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from segauge.io.tables import Repairs, read_metadata, read_scores
-from segbench.analysis import ScoredSet, assess_claim, parse_claim, resolve_claim, rules_of
+from segauge.stats import ScoredSet, board_on, boards_of
+from segbench.analysis import assess_claim, parse_claim, resolve_claim
 from segbench.analysis.audit import audit_coverage
-from segbench.analysis.boards import average_board, boards_of, structure_board
 from segbench.analysis.claims.reviewer import SEEN_CORRELATIONS
 from segbench.analysis.cohort import describe_cohort
 from segbench.analysis.contrasts import changed_winners, position_pairing
@@ -22,6 +22,7 @@ from segbench.analysis.groups import (
     touchstone_families,
 )
 from segbench.analysis.maps import significance_map
+from segbench.boards import rules_of
 from segbench.studies.reading import StudyOptions, read_study
 
 pytestmark = pytest.mark.shared
@@ -37,7 +38,7 @@ def touchstone(shared, touchstone_tables):
 
 
 def points(board, model):
-    return 100 * board[model].mean.value
+    return 100 * board[model].value
 
 
 # The published values have two decimals.
@@ -47,16 +48,16 @@ PRINTED = 0.005
 def test_published_means_each_model_on_its_own_cases(touchstone):
     mednext, stu_l, resenc = "nnU-Net_MedNeXt", "nnU-Net_STU-Net_L", "nnU-Net_ResEncL"
     named = ("aorta", "liver", "pancreas", "postcava")
-    organ = {name: structure_board(touchstone, name, "dice", THEIRS) for name in named}
+    organ = {name: board_on(touchstone, name, "dice", THEIRS) for name in named}
     assert points(organ["aorta"], mednext) == pytest.approx(71.91, abs=PRINTED)
     assert points(organ["liver"], mednext) == pytest.approx(92.99, abs=PRINTED)
     assert points(organ["aorta"], stu_l) == pytest.approx(75.72, abs=PRINTED)
     assert points(organ["pancreas"], resenc) == pytest.approx(76.28, abs=PRINTED)
     assert points(organ["postcava"], "_SAM-Adapter") == pytest.approx(4.80, abs=PRINTED)
-    readme = average_board(touchstone, "dice", "structure-means", THEIRS)
+    readme = board_on(touchstone, "average", "dice", THEIRS)
     assert points(readme, mednext) == pytest.approx(80.87, abs=PRINTED)
     assert points(readme, stu_l) == pytest.approx(82.97, abs=PRINTED)
-    paper = average_board(touchstone, "dice", "case-mean", THEIRS)
+    paper = board_on(touchstone, "average", "dice", THEIRS, "case-mean")
     assert points(paper, mednext) == pytest.approx(73.92, abs=PRINTED)
     assert points(paper, stu_l) == pytest.approx(78.93, abs=PRINTED)
     assert points(paper, resenc) == pytest.approx(77.83, abs=PRINTED)
@@ -248,10 +249,10 @@ def test_published_averages_of_dap_atlas_leave_each_model_its_own_empty_cells(da
 
     The averages could not be had: an empty cell was absent for all models (0.9242 for U-Net) or a failure.
     """
-    board = average_board(dap_atlas, "dice", "structure-means", THEIRS)
-    assert board["nnU-Net_U-Net"].mean.value == pytest.approx(0.9175, abs=5e-5)
-    assert board["nnU-Net_MedNeXt"].mean.value == pytest.approx(0.9232, abs=5e-5)
-    assert board["_SAM-Adapter"].mean.value == pytest.approx(0.6896, abs=5e-5)
+    board = board_on(dap_atlas, "average", "dice", THEIRS)
+    assert board["nnU-Net_U-Net"].value == pytest.approx(0.9175, abs=5e-5)
+    assert board["nnU-Net_MedNeXt"].value == pytest.approx(0.9232, abs=5e-5)
+    assert board["_SAM-Adapter"].value == pytest.approx(0.6896, abs=5e-5)
 
 
 def test_metadata_with_a_row_per_series_are_joined(dap_atlas):

@@ -6,9 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.boards import print_board
 from segauge.cli.eval import add_measuring, add_pairing, add_reading, add_running, cases_of, evaluated, exit_code
 from segauge.cli.parsing import PATH
-from segauge.cli.rank import print_ranking
 from segauge.cli.sources import console, named_source, one_line
 from segauge.cli.structures import Chosen, chosen_structures, structure_file
 from segauge.errors import InvalidInput
@@ -51,7 +51,7 @@ def add_parser(subparsers: Any) -> None:
     outputs = parser.add_argument_group("outputs")
     outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
     outputs.add_argument("--title", metavar="TEXT", help="title of the report")
-    outputs.add_argument("--json", type=Path, metavar="FILE", help="rankings by all leading metrics, as JSON")
+    outputs.add_argument("--json", type=Path, metavar="FILE", help="boards of all leading metrics, as JSON")
     outputs.add_argument("--figures", type=Path, metavar="FOLDER", help="every figure as SVG, PDF and PNG")
     parser.set_defaults(run=run)
 
@@ -73,15 +73,15 @@ def run(args: argparse.Namespace) -> int:
         chosen = chosen or chosen_structures(pairing, cases, args)
         results[name] = evaluated(cases, chosen.structures, args, _cache(args))
     comparison = ModelComparison(results, args.metric, args.confidence, max(args.n_resamples, 1000), args.seed)
-    for ranking in comparison.rankings.values():
-        print_ranking(ranking)
+    names = {info.key: info.name for info in comparison.leading}
+    over = "" if len(comparison.structures) == 1 else f", average of {len(comparison.structures)} structures"
+    for key, board in comparison.boards.items():
+        print_board(console(), board, title=f"{names[key]}{over}")
     told = f"note: {chosen.words}" if chosen is not None and chosen.words else ""
     for line in filter(None, (told, comparison.family, comparison.unranked, *comparison.floor_sentences())):
         console().print(one_line(line), markup=False)
     if args.json is not None:
-        document = {
-            key: {**ranking.to_dict(), **_floors(comparison, key)} for key, ranking in comparison.rankings.items()
-        }
+        document = {key: {**board.to_dict(), **_floors(comparison, key)} for key, board in comparison.boards.items()}
         write_json(args.json, document)
     if args.report is not None:
         write_comparison(comparison, args.report, title=args.title)
@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 def _floors(comparison: ModelComparison, metric: str) -> dict[str, Any]:
     """Return the noise floor of every pair by one metric, nothing where it was not measured."""
     info = next(info for info in comparison.leading if info.key == metric)
-    pairs = [(pair, comparison.floor(info, pair.a, pair.b)) for pair in comparison.rankings[metric].comparison.pairs]
+    pairs = [(pair, comparison.floor(info, pair.a, pair.b)) for pair in comparison.boards[metric].pairs]
     rows = [
         {"a": pair.a, "b": pair.b, "floor": floor, "is_below": abs(pair.delta) < floor}
         for pair, floor in pairs

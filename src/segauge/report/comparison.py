@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
@@ -17,7 +18,7 @@ from segauge.report.illustrations import scale_of_info
 from segauge.report.naming import named
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
-from segauge.stats import PairResult, Ranking, ScoreMatrix, average_matrix, rank, rank_frequencies, score_matrix
+from segauge.stats import AVERAGE, Board, BoardRules, PairResult, ScoredSet, ScoreMatrix, board_on, rank_frequencies
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
 from segauge.stats.noise_floors import floor_of_difference, noise_floor_of
 
@@ -107,7 +108,7 @@ class ModelComparison:
     @property
     def family(self) -> str:
         """What the verdicts hold for together, in words; "" where one metric is ranked."""
-        others = [info.name for info in self.leading if info.key in self.rankings and info != self.deciding]
+        others = [info.name for info in self.leading if info.key in self.boards and info != self.deciding]
         if not others:
             return ""
         beside = f"{', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else others[0]
@@ -120,7 +121,7 @@ class ModelComparison:
     @property
     def unranked(self) -> str:
         """Which leading metrics are not ranked, and why, in words; "" where all are."""
-        names = [info.name for info in self.leading if info.key not in self.rankings]
+        names = [info.name for info in self.leading if info.key not in self.boards]
         return f"Not ranked over all structures, because failures have no value: {', '.join(names)}." if names else ""
 
     @cached_property
@@ -137,34 +138,28 @@ class ModelComparison:
         """Cases that any model was scored on; one that a model lacks counts as its failure."""
         return len({case for result in self.results.values() for case in result.table.cases})
 
+    @cached_property
+    def scored(self) -> ScoredSet:
+        """The scores of all models on the structures that they share."""
+        first = next(iter(self.results.values()))
+        scales = {info.key: scale_of_info(info) for info in self.metrics}
+        tables = {name: result.table for name, result in self.results.items()}
+        return ScoredSet("", tables, policy=first.policy, scales=scales).select(structures=self.structures)
+
     def matrix(self, structure: str, info: MetricInfo) -> ScoreMatrix:
         """Return the scores of all models on one structure and metric, paired by case."""
-        first = next(iter(self.results.values()))
-        return score_matrix(
-            {name: result.table for name, result in self.results.items()},
-            structure=structure,
-            metric=info.key,
-            scale=scale_of_info(info),
-            policy=first.policy,
-            cases="failed",
-        )
+        return self.scored.matrix(structure, info.key, "failed")
 
-    def overall_matrix(self, info: MetricInfo) -> ScoreMatrix | None:
-        """Return the matrix that the overall ranking is made of; None where failures have no value to average."""
-        parts = {name: self.matrix(name, info) for name in self.structures}
-        if len(parts) == 1:
-            return next(iter(parts.values()))
-        return None if any(part.has_failures_without_value for part in parts.values()) else average_matrix(parts)
+    @property
+    def _rules(self) -> BoardRules:
+        return BoardRules(level=self.level, n_resamples=self.n_resamples, seed=self.seed)
 
     @cached_property
-    def rankings(self) -> dict[str, Ranking]:
-        """The ranking by each leading metric, over all structures, where there is one."""
-        found = {}
-        for info in self.leading:
-            matrix = self.overall_matrix(info)
-            if matrix is not None:
-                over = "" if len(self.structures) == 1 else f", average of {len(self.structures)} structures"
-                found[info.key] = replace(self._rank(matrix), title=f"{info.name}{over}")
+    def boards(self) -> dict[str, Board]:
+        """The board of each leading metric, over all structures, where there is an order."""
+        over = AVERAGE if len(self.structures) > 1 else self.structures[0]
+        known = {info.key: board_on(self.scored, over, info.key, self._rules) for info in self.leading}
+        found = {key: board for key, board in known.items() if board is not None and not board.no_order}
         if not found:
             raise InvalidInput(
                 "No leading metric has a mean over the structures: failures of a distance have no value. "
@@ -174,48 +169,29 @@ class ModelComparison:
 
     @cached_property
     def deciding(self) -> MetricInfo:
-        """The metric of the main ranking."""
-        return next(info for info in self.leading if info.key in self.rankings)
+        """The metric of the main board."""
+        return next(info for info in self.leading if info.key in self.boards)
 
     @property
-    def ranking(self) -> Ranking:
-        """The main ranking."""
-        return self.rankings[self.deciding.key]
+    def board(self) -> Board:
+        """The main board."""
+        return self.boards[self.deciding.key]
 
     @cached_property
-    def by_structure(self) -> dict[str, Ranking]:
-        """The ranking of each structure by the deciding metric; {} for a single structure."""
+    def by_structure(self) -> dict[str, Board]:
+        """The board of each structure by the deciding metric; {} for a single structure."""
         if len(self.structures) == 1:
             return {}
-        return {name: self._rank(self.matrix(name, self.deciding)) for name in self.structures}
-
-    def _rank(self, matrix: ScoreMatrix) -> Ranking:
-        return rank(matrix, level=self.level, n_resamples=self.n_resamples, seed=self.seed)
-
-    @cached_property
-    def failures(self) -> dict[str, tuple[int, int]]:
-        """Per model how many structures of cases failed, and how many there were to predict or were invented."""
-        failed = np.zeros(len(self.models), dtype=np.int64)
-        total = np.zeros(len(self.models), dtype=np.int64)
-        for name in self.structures:
-            matrix = self.matrix(name, self.deciding)
-            scored = ~np.isnan(matrix.values)
-            failed += np.count_nonzero(matrix.failed & scored, axis=0)
-            total += np.count_nonzero(scored, axis=0)
-        return {name: (int(f), int(t)) for name, f, t in zip(self.models, failed, total, strict=True)}
+        known = {name: board_on(self.scored, name, self.deciding.key, self._rules) for name in self.structures}
+        return {name: board for name, board in known.items() if board is not None}
 
     @cached_property
     def rank_frequencies(self) -> dict[str, dict[float, float]]:
-        """Per model, best first, how often it has each rank over resampled cases (the resamples of the ranking)."""
-        shares = rank_frequencies(self._main_matrix, n_resamples=self.n_resamples, seed=self.seed)
-        return {model.name: shares[model.name] for model in self.ranking.models}
-
-    @property
-    def _main_matrix(self) -> ScoreMatrix:
-        matrix = self.overall_matrix(self.deciding)
-        if matrix is None:
-            raise AssertionError("the deciding metric has a ranking, so it has a matrix")
-        return matrix
+        """Per model, best first, how often it has each rank over resampled cases (the resamples of the board)."""
+        average = self.scored.average(self.deciding.key, "structure-means", "failed")
+        matrix = self.matrix(self.structures[0], self.deciding) if average is None else average
+        shares = rank_frequencies(matrix, n_resamples=self.n_resamples, seed=self.seed)
+        return {row.model: shares[row.model] for row in self.board.ranked}
 
     @cached_property
     def mean_ranks(self) -> dict[str, float]:
@@ -228,30 +204,22 @@ class ModelComparison:
 
     def case_scores(self, info: MetricInfo) -> dict[str, dict[str, float]]:
         """Return per model the mean of each case over its structures, for cases that every model has a number for."""
-        stacked = np.stack([self._aligned(name, info) for name in self.structures])
-        stacked = np.where(np.isfinite(stacked), stacked, np.nan)
-        usable = np.asarray(np.isfinite(stacked).all(axis=2))
-        kept = np.where(usable[:, :, None], stacked, 0.0).sum(axis=0)
-        counts = usable.sum(axis=0)
-        return {
-            model: {case: float(kept[i, j] / counts[i]) for i, case in enumerate(self._cases) if counts[i] > 0}
-            for j, model in enumerate(self.models)
-        }
-
-    @cached_property
-    def _cases(self) -> tuple[str, ...]:
-        return self.matrix(self.structures[0], self.leading[0]).cases
-
-    def _aligned(self, structure: str, info: MetricInfo) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-        return np.asarray(self.matrix(structure, info).values)
+        found: dict[str, list[npt.NDArray[np.float64]]] = {}
+        for name in self.structures:
+            matrix = self.matrix(name, info)
+            for case, row in zip(matrix.cases, matrix.values, strict=True):
+                if np.isfinite(row).all():
+                    found.setdefault(case, []).append(row)
+        means = {case: np.mean(rows, axis=0) for case, rows in sorted(found.items())}
+        return {model: {case: float(mean[j]) for case, mean in means.items()} for j, model in enumerate(self.models)}
 
     def floor(self, info: MetricInfo, a: str, b: str) -> float | None:
         """Return below which difference two models' means mean nothing: what the voxel grid alone makes of it.
 
         None where it was not measured for both, or where the ranking is by ranks within the cases.
         """
-        ranking = self.rankings.get(info.key)
-        if ranking is None or ranking.is_by_ranks:
+        board = self.boards.get(info.key)
+        if board is None or board.is_by_ranks:
             return None
         tables = [self.results[name].table for name in (a, b)]
         return floor_of_difference(
@@ -262,7 +230,7 @@ class ModelComparison:
     def below_floor(self, info: MetricInfo) -> list[tuple[PairResult, float]]:
         """Return the pairs of models whose difference lies below the noise floor, with that."""
         found = []
-        for pair in self.rankings[info.key].comparison.pairs if info.key in self.rankings else ():
+        for pair in self.boards[info.key].pairs if info.key in self.boards else ():
             floor = self.floor(info, pair.a, pair.b)
             if floor is not None and abs(pair.delta) < floor:
                 found.append((pair, floor))
@@ -322,37 +290,37 @@ class ModelComparison:
         )
 
     def sentences(self) -> list[str]:
-        """Return what the comparison says, in plain words."""
-        ranking = self.ranking
+        """Return what the comparison shows, in plain words."""
+        board = self.board
         over = "" if len(self.structures) == 1 else f", averaged over {len(self.structures)} structures"
-        winners = ranking.winners
-        lines = [f"{len(self.models)} models on the same {counted(self.n_cases, 'case')}."]
-        if len(winners) == len(self.models):
-            lines.append(
-                f"By {self.deciding.name}{over}, no model can be told from the best: all share the first place."
-            )
-        elif len(winners) == 1:
-            lines.append(f"By {self.deciding.name}{over}, {winners[0]} is significantly better than every other model.")
-        else:
-            lines.append(
-                f"By {self.deciding.name}{over}, {', '.join(winners[:-1])} and {winners[-1]} share the first place: "
-                "they cannot be told apart from the best."
-            )
-        lines.append(ranking.rule)
+        lines = [
+            f"{len(self.models)} models on the same {counted(self.n_cases, 'case')}.",
+            f"By {self.deciding.name}{over}: {board.sentence}",
+            board.rule,
+        ]
         lines += [self.family] if self.family else []
         lines += [
             note
-            for note in ranking.notes
+            for note in board.notes
             if note == RANKED_WITHIN_CASES or note.startswith("a case") or NOTHING_TO_FIND in note
         ]
-        share = f"Leaving out one case changes some rank in {100 * ranking.flip_share:.0f} % of the cases"
-        deciding = ranking.deciding_cases
-        names = ", ".join(deciding[:4]) + (" and others" if len(deciding) > 4 else "")
-        lines.append(f"{share}; another model would come first without {names}." if deciding else f"{share}.")
+        lines += stability_sentences(board)
         for info in self.leading:
-            other = self.rankings.get(info.key)
-            if other is not None and info != self.deciding and other.models[0].name != ranking.models[0].name:
-                lines.append(f"By {info.name} the order begins with {other.models[0].name} instead.")
+            other = self.boards.get(info.key)
+            if other is not None and info != self.deciding and other.rows[0].model != board.rows[0].model:
+                lines.append(f"By {info.name} the order begins with {other.rows[0].model} instead.")
         lines += self.floor_sentences()
         lines += [self.unranked] if self.unranked else []
         return lines
+
+
+def stability_sentences(board: Board) -> list[str]:
+    """Return how far the order hangs on single cases."""
+    if board.flip_share is None:
+        return []
+    count = round(board.flip_share * board.n_cases)
+    lines = [f"Dropping a single case changes the ranking for {count} of the {counted(board.n_cases, 'case')}."]
+    if board.flips:
+        names = ", ".join(list(board.flips)[:4]) + (" and others" if len(board.flips) > 4 else "")
+        lines.append(f"Another model would lead without {names}.")
+    return lines

@@ -21,7 +21,7 @@ from segauge.report.html import Picture, glossary, packed_column, page, rounded
 from segauge.report.illustrations import Illustration, axis_title, finite_bounds
 from segauge.report.references import references_for
 from segauge.scores import MetricInfo
-from segauge.stats import Comparison, PairResult, RankedModel
+from segauge.stats import BoardRow, Comparison, PairResult
 
 #: Above so many pairs the forest of differences shows the neighbours in the ranking only.
 MOST_PAIRS = 28
@@ -36,17 +36,15 @@ def write_comparison(comparison: ModelComparison, path: str | os.PathLike[str], 
 def comparison_text(comparison: ModelComparison, *, title: str | None = None) -> str:
     """Return the comparison report as the text of an HTML file."""
     pictures = {one.key: Picture.of(one) for one in comparison_illustrations(comparison)}
-    ranking = comparison.ranking
-    methods = {model.score.method for found in comparison.rankings.values() for model in found.models}
+    board = comparison.board
+    methods = {row.estimate.method for found in comparison.boards.values() for row in found.ranked if row.estimate}
     return page(
         "comparison.html.j2",
         title=title or "Comparison of models",
         comparison=comparison,
-        ranking=ranking,
+        board=board,
         pictures=pictures,
-        others={
-            info.key: comparison.rankings[info.key] for info in comparison.leading if info.key in comparison.rankings
-        },
+        others={info.key: comparison.boards[info.key] for info in comparison.leading if info.key in comparison.boards},
         disagreements=comparison.disagreements(),
         paragraph=methods_paragraph(comparison),
         references=references_for(
@@ -70,19 +68,19 @@ def comparison_illustrations(comparison: ModelComparison) -> Iterator[Illustrati
 
 
 def _order(comparison: ModelComparison) -> list[str]:
-    return [model.name for model in comparison.ranking.models]
+    return [row.model for row in comparison.board.ranked]
 
 
 def _level(comparison: ModelComparison) -> str:
-    return f"{100 * comparison.ranking.level:g} %"
+    return f"{100 * comparison.board.level:g} %"
 
 
 def _means(comparison: ModelComparison) -> Illustration:
-    rows = [_mean_row(model, comparison.failures[model.name]) for model in comparison.ranking.models]
+    rows = [_mean_row(row) for row in comparison.board.ranked]
     return Illustration(
         "means",
         f"{comparison.deciding.name} of every model",
-        f"Mean{' rank' if comparison.ranking.is_by_ranks else ''} with {_level(comparison)} interval. Overlapping "
+        f"Mean{' rank' if comparison.board.is_by_ranks else ''} with {_level(comparison)} interval. Overlapping "
         "intervals say little about the difference of two "
         "models: see pairs.",
         partial(figures.forest, rows, axis=_axis(comparison)),
@@ -92,28 +90,28 @@ def _means(comparison: ModelComparison) -> Illustration:
 def _axis(comparison: ModelComparison) -> str:
     """Return what the numbers of the ranking are: the metric in its unit, or ranks where failures have no value."""
     by_ranks = f"rank within each case by {comparison.deciding.name}"
-    return by_ranks if comparison.ranking.is_by_ranks else axis_title(comparison.deciding)
+    return by_ranks if comparison.board.is_by_ranks else axis_title(comparison.deciding)
 
 
 def _significance(comparison: ModelComparison) -> Illustration:
-    pairs, order = comparison.ranking.comparison, _order(comparison)
+    pairs, order = comparison.board.comparison, _order(comparison)
     return Illustration(
         "significance",
         "Significance map",
         "Row against column: effect size (mean difference over its standard deviation) and p-value, adjusted for all "
-        f"pairs ({pairs.test}). Grey cells are undecided, not equal.",
+        f"pairs ({comparison.board.test}). Grey cells are undecided, not equal.",
         partial(figures.significance_map, order, list(pair_cells(pairs, order, _is_higher_better(comparison)))),
     )
 
 
 def _is_higher_better(comparison: ModelComparison) -> bool:
-    return comparison.deciding.direction == "higher" and not comparison.ranking.is_by_ranks
+    return comparison.deciding.direction == "higher" and not comparison.board.is_by_ranks
 
 
 def _differences(comparison: ModelComparison) -> Illustration:
-    ranking = comparison.ranking
-    shown = shown_pairs(ranking.comparison, _order(comparison))
-    some = "" if len(shown) == len(ranking.comparison.pairs) else " Neighbours in the ranking only."
+    board = comparison.board
+    shown = shown_pairs(board.comparison, _order(comparison))
+    some = "" if len(shown) == len(board.pairs) else " Neighbours in the ranking only."
     floors = {(pair.a, pair.b): comparison.floor(comparison.deciding, pair.a, pair.b) for pair in shown}
     some += FLOOR_BARS if any(floor is not None for floor in floors.values()) else ""
     axis = f"difference of {_axis(comparison)}"
@@ -127,7 +125,7 @@ def _differences(comparison: ModelComparison) -> Illustration:
 
 
 def _ranks(comparison: ModelComparison) -> Illustration:
-    intervals = {model.name: (model.rank_low, model.rank_high) for model in comparison.ranking.models}
+    intervals = {row.model: (row.rank_low or 1, row.rank_high or 1) for row in comparison.board.ranked}
     return Illustration(
         "ranks",
         "Ranks over resampled cases",
@@ -167,10 +165,12 @@ def _structures(comparison: ModelComparison) -> Illustration:
     )
 
 
-def _mean_row(model: RankedModel, failures: tuple[int, int]) -> Interval:
-    score = model.score
-    note = f"{score}  n = {score.n}" + (f", {failures[0]} of {failures[1]} failed" if failures[0] else "")
-    return Interval(model.name, score.value, score.ci_low, score.ci_high, note)
+def _mean_row(row: BoardRow) -> Interval:
+    score = row.estimate
+    if score is None:
+        return Interval(row.model, None)
+    failed = f", {row.failed} of {row.n} failed" if row.failed else ""
+    return Interval(row.model, score.value, score.ci_low, score.ci_high, f"{score}  n = {score.n}{failed}")
 
 
 def pair_cells(comparison: Comparison, order: Sequence[str], higher_is_better: bool) -> Iterator[PairCell]:
@@ -214,18 +214,18 @@ def shown_pairs(comparison: Comparison, order: Sequence[str]) -> list[PairResult
 def _critical_difference(comparison: ModelComparison) -> Illustration:
     ranks = comparison.mean_ranks
     order = sorted(ranks, key=lambda name: ranks[name])
-    apart = [(pair.a, pair.b) for pair in comparison.ranking.comparison.pairs if pair.distinguishable]
+    apart = [(pair.a, pair.b) for pair in comparison.board.pairs if pair.distinguishable]
     return Illustration(
         "critical",
         "Critical-difference diagram",
         "Mean rank within the cases. A bar joins models that the comparison of means did not tell apart "
-        f"({comparison.ranking.comparison.test}), rather than the Nemenyi test of the classic diagram.",
+        f"({comparison.board.test}), rather than the Nemenyi test of the classic diagram.",
         partial(figures.critical_difference, ranks, figures.cliques(order, apart)),
     )
 
 
 def _points(comparison: ModelComparison, info: MetricInfo) -> Iterator[Point]:
-    order = [model.name for model in comparison.ranking.models]
+    order = [row.model for row in comparison.board.ranked]
     for structure in comparison.structures:
         matrix = comparison.matrix(structure, info)
         for name in order:
@@ -239,8 +239,8 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
     rows = [
         (info, pair)
         for info in comparison.leading
-        if info.key in comparison.rankings
-        for pair in comparison.rankings[info.key].comparison.pairs
+        if info.key in comparison.boards
+        for pair in comparison.boards[info.key].pairs
     ]
     columns: list[dict[str, Any]] = [
         {"name": "metric", "values": [_compared_by(comparison, info) for info, _ in rows]},
@@ -262,7 +262,7 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
 
 
 def _compared_by(comparison: ModelComparison, info: MetricInfo) -> str:
-    return f"{info.name} (ranks)" if comparison.rankings[info.key].is_by_ranks else info.name
+    return f"{info.name} (ranks)" if comparison.boards[info.key].is_by_ranks else info.name
 
 
 def _floor_columns(comparison: ModelComparison, rows: Sequence[tuple[MetricInfo, PairResult]]) -> list[dict[str, Any]]:
@@ -293,7 +293,7 @@ def _case_table(comparison: ModelComparison) -> dict[str, Any]:
 
 def methods_paragraph(comparison: ModelComparison) -> str:
     """Return how the models were compared, as a methods section would say it."""
-    ranking = comparison.ranking
+    board = comparison.board
     version = next(iter(comparison.results.values())).protocol.get("versions", {}).get("segauge", "")
     over = "" if len(comparison.structures) == 1 else " as the unweighted mean over the structures"
     policy = next(iter(comparison.results.values())).policy
@@ -303,7 +303,7 @@ def methods_paragraph(comparison: ModelComparison) -> str:
         f"{len(comparison.models)} models were compared on {counted(comparison.n_cases, 'case')} with segauge "
         f"{version}, paired by case, by {comparison.deciding.name}{over}; a case without a prediction counts as "
         f"a failure of that model ({policy}). All pairs were compared by the mean of their per-case differences "
-        f"({ranking.comparison.test}, {ranking.n_resamples} "
-        f"resamples of cases, seed {ranking.seed}). {ranking.rule} {floors}Intervals and ranks speak of these "
+        f"({board.test}, {comparison.n_resamples} "
+        f"resamples of cases, seed {comparison.seed}). {board.rule} {floors}Intervals and ranks speak of these "
         "predictions on this population of cases, not of newly trained models."
     )

@@ -19,7 +19,7 @@ from typing import Any
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
 from segauge.metrics.definitions.noise import SUFFIX
-from segauge.plural import agreeing, counted
+from segauge.plural import agreeing, chance_text, counted
 from segauge.report import figures
 from segauge.report.floors import HINT, MEAN_HINT, unknown_text
 from segauge.report.gallery import GalleryItem, gallery
@@ -194,7 +194,7 @@ def _environment(load: Callable[[str], str]) -> Any:
     )
     environment.filters["svg"] = lambda picture: _markup()(picture.svg)
     environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text, facts=facts)
-    environment.filters.update(counted=counted, agreeing=agreeing)
+    environment.filters.update(counted=counted, agreeing=agreeing, chance=chance_text)
     return environment
 
 

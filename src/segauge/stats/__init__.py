@@ -1,8 +1,18 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
+from segauge.stats.boards import Board, BoardRow, BoardRules
 from segauge.stats.comparison import Comparison, PairResult, Verdict, compare
 from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
+from segauge.stats.contests import (
+    Contest,
+    average_contest,
+    board_on,
+    boards_of,
+    contests_of,
+    make_board,
+    structure_contest,
+)
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
 from segauge.stats.gaps import Gap
 from segauge.stats.group_tests import kruskal_wallis, mann_whitney
@@ -27,6 +37,7 @@ from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequen
 from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
+from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, ScoredSet
 from segauge.stats.shared_cases import score_matrix
 from segauge.stats.stability import OrderStability, order_stability
 from segauge.stats.stratification import StratifiedGap, stratified_gap
@@ -39,11 +50,18 @@ from segauge.stats.subgroups import (
 )
 
 __all__ = [
+    "AVERAGE",
+    "AVERAGE_RULES",
+    "CASE_RULES",
     "METHODS",
     "SCHEMES",
+    "Board",
+    "BoardRow",
+    "BoardRules",
     "Change",
     "Comparison",
     "ConfidenceDistribution",
+    "Contest",
     "Difference",
     "Estimate",
     "Flip",
@@ -64,18 +82,23 @@ __all__ = [
     "RankingScheme",
     "Scale",
     "ScoreMatrix",
+    "ScoredSet",
     "StratifiedGap",
     "SubgroupReport",
     "TaskRanking",
     "Verdict",
+    "average_contest",
     "average_matrix",
     "binned",
+    "board_on",
+    "boards_of",
     "bonferroni",
     "bootstrap_ci",
     "cases_for_half_width",
     "cases_to_separate",
     "compare",
     "confidence_distribution",
+    "contests_of",
     "detectable_difference",
     "difference",
     "estimate",
@@ -85,6 +108,7 @@ __all__ = [
     "holm",
     "kendall_tau",
     "kruskal_wallis",
+    "make_board",
     "mann_whitney",
     "order_stability",
     "paired_power",
@@ -98,6 +122,7 @@ __all__ = [
     "score_matrix",
     "share",
     "stratified_gap",
+    "structure_contest",
     "summarise",
     "upper_sd",
     "wilcoxon",

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from segauge.plural import counted
 from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
-from segbench.analysis.scored_set import ScoredSet
+from segauge.stats import ScoredSet
 
 Floats = npt.NDArray[np.float64]
 

@@ -13,10 +13,8 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
-from segauge.stats import ScoreMatrix, wilcoxon
-from segbench.analysis.boards import Board
+from segauge.stats import Board, ScoredSet, ScoreMatrix, wilcoxon
 from segbench.analysis.maps import SignificanceMap, directed_wilcoxon
-from segbench.analysis.scored_set import ScoredSet
 
 Floats = npt.NDArray[np.float64]
 
@@ -139,13 +137,14 @@ def changed_winners(boards: tuple[Board, ...]) -> tuple[ChangedWinner, ...]:
     for board in boards:
         if board.is_by_ranks:  # mean ranks on equal cases have no counterpart on each model's own
             continue
-        leader, former = board.rows[0], board[board.leader_on_own_cases]
-        if former.model != leader.model and leader.mean.value is not None and former.mean.value is not None:
-            found.append(
-                ChangedWinner(
-                    board.title, former.model, former.own_mean, leader.model, leader.mean.value, former.mean.value
-                )
-            )
+        known = [row for row in board.ranked if row.own_mean is not None and row.value is not None]
+        if not known:
+            continue
+        sign = 1.0 if board.higher_is_better else -1.0
+        leader, former = known[0], max(known, key=lambda row: sign * (row.own_mean or 0.0))
+        if former.model != leader.model:
+            numbers = float(former.own_mean or 0.0), float(leader.value or 0.0), float(former.value or 0.0)
+            found.append(ChangedWinner(board.title, former.model, numbers[0], leader.model, *numbers[1:]))
     return tuple(found)
 
 
@@ -155,10 +154,12 @@ def position_pairing(scored: ScoredSet, metric: str) -> PositionPairing:
     By position the first n rows of both files are paired, n the length of the shorter one, and rows where one of the
     two is empty are dropped: what a script does that reads two columns.
     """
-    models = scored.models
     found: list[PositionPair] = []
+    tested = 0
     for structure in scored.structures:
         own = scored.matrix(structure, metric, "own")
+        models = own.models
+        tested += len(models) * (len(models) - 1) // 2
         columns = {model: scored.tables[model].column(structure, metric) for model in models}
         for (i, one), (j, other) in combinations(enumerate(models), 2):
             if scored.tables[one].cases == scored.tables[other].cases:
@@ -167,7 +168,6 @@ def position_pairing(scored: ScoredSet, metric: str) -> PositionPairing:
             by_id = _two_sided(own.values[:, i] - own.values[:, j])
             found.append(PositionPair(structure, one, other, by_position, by_id))
     changed = [pair for pair in found if pair.is_changed]
-    tested = len(scored.structures) * len(models) * (len(models) - 1) // 2
     example = max(changed, key=lambda pair: pair.change, default=None)
     return PositionPairing(metric, tested, len(found), len(changed), example, tuple(found))
 

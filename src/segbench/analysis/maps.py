@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from segauge.stats import Comparison, ScoreMatrix, Verdict, compare, holm, wilcoxon
-from segauge.stats.matrix import RANKED_WITHIN_CASES
-from segbench.analysis.rules import Rules
+from segauge.errors import InvalidInput
+from segauge.stats import Board, PairResult, ScoreMatrix, Verdict, holm, wilcoxon
+from segbench.boards import Rules
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,9 +80,9 @@ class SignificanceMap:
 
 
 def significance_map(
-    matrix: ScoreMatrix, subject: str, metric: str, rules: Rules, comparison: Comparison | None = None
+    matrix: ScoreMatrix, subject: str, metric: str, rules: Rules, board: Board | None = None
 ) -> SignificanceMap:
-    """Return the map of one structure by the rules; `comparison` is taken where a ranking has made it already."""
+    """Return the map of one structure by the rules; those that compare means take the pairs of the board."""
     models = _ordered(matrix, rules)
     if rules.test == "wilcoxon":
         directed = directed_wilcoxon(matrix)
@@ -94,20 +94,19 @@ def significance_map(
         )
         family = len(models) * (len(models) - 1)
         return SignificanceMap(subject, metric, models, cells, words.format(family=family), family)
-    found = comparison or compare(
-        matrix, level=rules.level, margin=rules.margin, n_resamples=rules.n_resamples, seed=rules.seed
-    )
+    if board is None:
+        raise InvalidInput(f"{subject}: a map of mean differences is made of a board, got none.")
     family = len(models) * (len(models) - 1) // 2
-    rule = f"Mean of the paired differences, {found.test}{_simultaneous(found, family)}. Cases are paired by id."
-    return SignificanceMap(subject, metric, models, _compared_cells(found, models, matrix), rule, family)
+    rule = f"Mean of the paired differences, {board.test}{_simultaneous(board.level, family)}. Cases are paired by id."
+    return SignificanceMap(subject, metric, models, _compared_cells(board, models), rule, family)
 
 
-def _simultaneous(found: Comparison, family: int) -> str:
+def _simultaneous(level: float, family: int) -> str:
     """Return what holds for all pairs together; of one pair there is nothing to say."""
     if family < 2:
-        return f", {100 * found.level:g} %"
+        return f", {100 * level:g} %"
     return (
-        f" over all {family} pairs of this map; intervals hold for all of them together at {100 * found.level:g} %, so "
+        f" over all {family} pairs of this map; intervals hold for all of them together at {100 * level:g} %, so "
         "one may reach 0 where the step-down test decides"
     )
 
@@ -161,30 +160,16 @@ def _plain_cell(
     return MapCell(row, column, verdict, p_value, delta, None, None, effect, wins, int(kept.size))
 
 
-def _compared_cells(found: Comparison, models: tuple[str, ...], matrix: ScoreMatrix) -> tuple[MapCell, ...]:
-    pairs = {(pair.a, pair.b): pair for pair in found.pairs}
-    # Of ranks within the cases the lower one is better, whatever the metric.
-    by_ranks = RANKED_WITHIN_CASES in found.notes
-    sign = 1.0 if matrix.scale.higher_is_better and not by_ranks else -1.0
-    cells = []
-    for row in models:
-        for column in models:
-            if row == column:
-                continue
-            pair = pairs.get((row, column)) or found[row, column]
-            effect = None if pair.effect_size is None else sign * pair.effect_size
-            cells.append(
-                MapCell(
-                    row,
-                    column,
-                    pair.verdict,
-                    pair.p_value,
-                    pair.delta,
-                    pair.ci_low,
-                    pair.ci_high,
-                    effect,
-                    pair.wins,
-                    pair.n,
-                )
-            )
-    return tuple(cells)
+def _compared_cells(board: Board, models: tuple[str, ...]) -> tuple[MapCell, ...]:
+    return tuple(
+        _cell(row, column, board.comparison[row, column], 1.0 if board.is_higher_better else -1.0)
+        for row in models
+        for column in models
+        if row != column
+    )
+
+
+def _cell(row: str, column: str, pair: PairResult, sign: float) -> MapCell:
+    effect = None if pair.effect_size is None else sign * pair.effect_size
+    limits = pair.ci_low, pair.ci_high
+    return MapCell(row, column, pair.verdict, pair.p_value, pair.delta, *limits, effect, pair.wins, pair.n)

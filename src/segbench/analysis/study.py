@@ -7,20 +7,18 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.stats import OrderStability
+from segauge.stats import Board, OrderStability, ScoredSet, ScoreMatrix
 from segbench.analysis.audit import Coverage, audit_coverage
-from segbench.analysis.boards import Board
 from segbench.analysis.cohort import Cohort, describe_cohort
 from segbench.analysis.contrasts import ChangedWinner, PositionPairing, TypicalCase, changed_winners, typical_case
 from segbench.analysis.entries import RegisteredModel
 from segbench.analysis.groups import BoxFigure, GroupReport, membership
 from segbench.analysis.joint import JointBoard, PartBoard, beside
 from segbench.analysis.maps import SignificanceMap, significance_map
-from segbench.analysis.rules import Rules
-from segbench.analysis.scored_set import ScoredSet
 from segbench.analysis.steps import Progress, Step, compute
 from segbench.analysis.study_steps import StudyInput, joint_steps, set_steps
 from segbench.analysis.web_board import WebRow, web_board
+from segbench.boards import Rules
 
 __all__ = ["Analysis", "SetAnalysis", "StudyInput", "analyze"]
 
@@ -138,7 +136,12 @@ def _set_analysis(
     left_out = [f"{metric} is not analysed: which way is better is not known" for metric in unknown]
     left_out += [
         f"{name} is not analysed: {', '.join(models)} {'has' if len(models) == 1 else 'have'} no score of it"
-        for name, models in scored.lacking.items()
+        for name, models in scored.incomplete_metrics.items()
+    ]
+    left_out += [
+        f"{', '.join(models)} {'has' if len(models) == 1 else 'have'} no score of {name}: not on its boards, and in no "
+        "average over structures"
+        for name, models in scored.incomplete_structures.items()
     ]
     left_out += [*_small_families(given, rules), *_without_means(given, metrics, rules)]
     boards = {metric: tuple(found["boards", metric]) for metric in metrics if ("boards", metric) in found}
@@ -204,15 +207,20 @@ def _without_means(given: StudyInput, metrics: Sequence[str], rules: Rules) -> I
 def _maps(scored: ScoredSet, metric: str, boards: Sequence[Board], rules: Rules) -> Iterator[SignificanceMap]:
     """Yield the map of every structure, and of the leading average by our rules (Touchstone has none of it)."""
     for i, board in enumerate(boards):
-        if board.average:
-            if i > 0 or rules.is_touchstone:
-                continue
-            matrix = scored.average(metric, board.average, rules.cases)  # type: ignore[arg-type]
-        else:
-            matrix = scored.matrix(board.subject, metric, rules.cases)
-        if matrix is not None:
-            comparison = None if board.ranking is None else board.ranking.comparison
-            yield significance_map(matrix, board.subject, metric, rules, comparison)
+        if board.average and (i > 0 or rules.is_touchstone):
+            continue
+        if not board.no_order:
+            yield significance_map(_scores_of(scored, board, rules), board.structure, metric, rules, board)
+
+
+def _scores_of(scored: ScoredSet, board: Board, rules: Rules) -> ScoreMatrix:
+    """Return the scores of the ranked models of a board."""
+    models = [row.model for row in board.ranked]
+    if not board.average:
+        return scored.matrix(board.structure, board.metric, rules.cases).with_models(models)
+    found = scored.average(board.metric, board.average, rules.cases, models)  # type: ignore[arg-type]
+    assert found is not None  # noqa: S101 - the board has an order
+    return found
 
 
 def _typical(scored: ScoredSet, metric: str, maps: Sequence[SignificanceMap], rules: Rules) -> TypicalCase | None:
@@ -220,5 +228,7 @@ def _typical(scored: ScoredSet, metric: str, maps: Sequence[SignificanceMap], ru
     if rules.is_touchstone:
         return None
     structures = [found for found in maps if found.subject in scored.structures]
-    pairs = [(scored.matrix(found.subject, metric, rules.cases), found) for found in structures]
+    pairs = [
+        (scored.matrix(found.subject, metric, rules.cases).with_models(found.models), found) for found in structures
+    ]
     return typical_case(metric, [pair for pair in pairs if not pair[0].has_failures_without_value])

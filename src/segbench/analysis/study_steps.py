@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from segauge.stats import OrderStability, order_stability
-from segbench.analysis.boards import board_of, contests_of
+from segauge.stats import (
+    AVERAGE,
+    OrderStability,
+    ScoredSet,
+    board_on,
+    contests_of,
+    make_board,
+    order_stability,
+)
 from segbench.analysis.contrasts import position_pairing
 from segbench.analysis.groups import Family, aggregated_matrix, box_figure, report_groups, subjects_of
-from segbench.analysis.joint import joint_board, part_of, subject_board
-from segbench.analysis.rules import Rules
-from segbench.analysis.scored_set import AVERAGE, ScoredSet
+from segbench.analysis.joint import joint_board, part_of
 from segbench.analysis.steps import Step
+from segbench.boards import Rules
 
 
 @dataclass(frozen=True)
@@ -40,11 +46,12 @@ def set_steps(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> dict[t
     planned: dict[tuple[str, str], list[Step]] = {}
     scored = given.scored
     for metric in metrics if len(scored.models) > 1 else ():
-        contests = contests_of(scored, metric, rules)
+        contests = tuple(contests_of(scored, metric, rules))
         planned["boards", metric] = [
-            Step(f"{one.subject} {one.average} {metric}".replace("  ", " "), board_of, (one, rules)) for one in contests
+            Step(f"{one.structure} {one.average} {metric}".replace("  ", " "), make_board, (one, rules))
+            for one in contests
         ]
-        planned["parts", metric] = list(_part_steps(given, metric, contests[0].subject, rules))
+        planned["parts", metric] = list(_part_steps(given, metric, contests[0].structure, rules))
         # As a copy: what the test set remembers of earlier questions need not travel to a worker.
         planned["pairing", metric] = [Step(f"{metric} by position", position_pairing, (replace(scored), metric))]
         planned["stability", metric] = [Step(f"order by {metric}", _stability, (replace(scored), metric, rules))]
@@ -71,7 +78,7 @@ def _part_steps(given: StudyInput, metric: str, subject: str, rules: Rules) -> I
 
 
 def _part_board(part: ScoredSet, metric: str, subject: str, rules: Rules) -> tuple[str, object]:
-    return part.name, subject_board(part, metric, subject, rules)
+    return part.name, board_on(part, subject, metric, rules)
 
 
 def _group_steps(given: StudyInput, metric: str, rules: Rules) -> Iterator[Step]:
@@ -91,7 +98,7 @@ def _group_steps(given: StudyInput, metric: str, rules: Rules) -> Iterator[Step]
 def _aggregated_steps(given: StudyInput, metric: str, rules: Rules) -> Iterator[Step]:
     scored = given.scored
     if rules.cases == "common":
-        scored = scored.restricted(scored.common_cases, scored.name)
+        scored = scored.select(cases=scored.common_cases)
     matrix = aggregated_matrix(scored, metric)
     for family in given.families if matrix is not None else ():
         what = f"mean of all models, {metric} by {family.name}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segbench.analysis.scored_set import ScoredSet
+from segauge.stats import ScoredSet
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,9 @@ from segauge.cli.sources import (
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segauge.plural import counted
-from segbench.analysis import PRESETS, Analysis, Rules, analyze, rules_of
-from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
+from segauge.stats import AVERAGE_RULES, CASE_RULES
+from segbench.analysis import Analysis, analyze
+from segbench.boards import PRESETS, Rules, rules_of
 from segbench.cli.printing import check_folder, progress_bar
 from segbench.cli.results import job_count
 from segbench.pipeline import worker_count

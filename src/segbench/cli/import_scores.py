@@ -9,10 +9,10 @@ from typing import Any
 from segauge import read_metadata
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import KEY_HELP, add_source_arguments, read_sources
+from segbench.boards import make_leaderboard
 from segbench.cards import dataset_card
 from segbench.cli.printing import console, print_boards, progress_bar
 from segbench.config import EXPOSURE_POLICIES
-from segbench.leaderboard import make_leaderboard
 from segbench.pipeline import worker_count
 from segbench.records import save_record
 from segbench.scoring import record_of_scores

@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from segauge.cli.boards import print_board
 from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
 from segauge.errors import InvalidInput
-from segauge.plural import chance_text, counted
-from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
-from segbench.leaderboard import Board, Leaderboard, Standing
+from segauge.plural import counted
+from segauge.stats import AVERAGE, Board, BoardRow
+from segbench.boards import Leaderboard
 from segbench.records import RunRecord
 from segbench.site.chapters import curve_points
 
@@ -85,7 +86,7 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
     averages = [one for one in board.averages if one.metric not in points]
     many = len(boards) > MOST_BOARDS and not every
     for one in averages if many else (*boards, *averages):
-        _print_board(one)
+        _print_board(record, one)
     if many:
         _print_overview(board, [metric for metric in record.metrics if metric not in points])
         out.print("--boards prints every board.", markup=False)
@@ -106,22 +107,14 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
             out.print(one_line(words), markup=False)
 
 
-def _print_board(board: Board) -> None:
-    out = console()
-    unit = board.unit if board.unit not in ("", "1") else ""
-    rows = [["place", "model", "mean", "n", "failed", "ranks", "wins again", "has seen it"]]
-    rows += [[one_line(cell) for cell in _cells(standing, unit)] for standing in board.standings]
-    measured = f"{board.structure} {board.metric}{f' in {unit}' if unit else ''}"
-    title = one_line(f"{measured}, {counted(board.n_cases, 'case')}" if board.standings else measured)
-    if board.standings:
-        print_table(out, title, rows, keys=2, right=("place", "n", "failed", "ranks", "wins again"))
-    else:
-        out.print(title, markup=False)
-    out.print(board.sentence, markup=False)
-    for note in board.notes:
-        if note == RANKED_WITHIN_CASES or NOTHING_TO_FIND in note:
-            out.print(f"note: {note}", markup=False)
-    out.print()
+def _print_board(record: RunRecord, board: Board) -> None:
+    def exposure(row: BoardRow) -> str:
+        level = record[row.model].exposure.level.value
+        suspects = [one for one in record.suspects if one.model == row.model]
+        suspect = any(board.structure in (one.structure, AVERAGE) for one in suspects)
+        return ", ".join(filter(None, ("" if level == "none" else level, "suspect result" if suspect else "")))
+
+    print_board(console(), board, extra="trained on test data?", further=exposure)
 
 
 def _print_overview(board: Leaderboard, chosen: Sequence[str]) -> None:
@@ -131,35 +124,12 @@ def _print_overview(board: Leaderboard, chosen: Sequence[str]) -> None:
     for structure in dict.fromkeys(one.structure for one in board.boards):
         cells = [_leader(board.board(structure, metric)) for metric in metrics]
         rows.append([one_line(cell) for cell in (structure, *cells)])
-    print_table(console(), "best mean (and how many cannot be told from it)", rows)
+    print_table(console(), "leader per structure and metric (+1: models tied with it)", rows)
 
 
 def _leader(board: Board) -> str:
     if not board.winners:
         return "-"
-    first = board.standings[0]
+    first = board.rows[0]
     tied = f" (+{len(board.winners) - 1})" if len(board.winners) > 1 else ""
     return f"{first.model} {'' if first.estimate is None else first.estimate}{tied}"
-
-
-def _mean(standing: Standing, unit: str) -> str:
-    """Return the mean with its interval, or alone: a model that is not ranked has no interval in an average."""
-    if standing.estimate is not None:
-        return str(standing.estimate)
-    return "no value" if standing.mean is None else f"{standing.mean:.3f} {unit}".rstrip()
-
-
-def _cells(standing: Standing, unit: str) -> tuple[str, ...]:
-    estimate = standing.estimate
-    failed = f"{100 * standing.failure_share:.0f} %" if standing.failure_share else ""
-    ranks = "" if standing.rank_low is None else f"{standing.rank_low}-{standing.rank_high}"
-    return (
-        str(standing.place or "-"),
-        standing.model + (" (suspect)" if standing.suspect else ""),
-        _mean(standing, unit),
-        "" if estimate is None else str(estimate.n),
-        failed,
-        ranks if standing.rank_low != standing.rank_high else str(standing.rank_low or ""),
-        chance_text(standing.win_probability),
-        "" if standing.exposure == "none" else standing.exposure,
-    )

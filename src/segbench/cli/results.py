@@ -9,9 +9,9 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.plural import counted
+from segbench.boards import RULES, Leaderboard, make_leaderboard
 from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
-from segbench.leaderboard import RULES, Leaderboard, make_leaderboard
 from segbench.pipeline import worker_count
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, dataset

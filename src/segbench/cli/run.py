@@ -10,6 +10,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.plural import counted
+from segbench.boards import leaderboard_of
 from segbench.cli.printing import (
     check_folder,
     console,
@@ -21,7 +22,6 @@ from segbench.cli.printing import (
 )
 from segbench.cli.results import job_count, render_pages
 from segbench.config import RunConfig, executor_name, read_config
-from segbench.leaderboard import leaderboard_of
 from segbench.pipeline import (
     fetch_cases,
     make_predictions,

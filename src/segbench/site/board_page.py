@@ -13,8 +13,7 @@ from segauge.report.comparison_page import pair_cells, pair_row, shown_pairs
 from segauge.report.figures import Cases, Curve
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
-from segauge.stats import Comparison, PairPlan, ScoreMatrix, rank_frequencies
-from segbench.leaderboard import AVERAGE, Board, Standing, board_scores, chosen_models, metric_scale
+from segauge.stats import AVERAGE, Board, BoardRow, Comparison, PairPlan, ScoreMatrix, rank_frequencies
 from segbench.site.axes import Axis
 from segbench.site.chapters import FEWEST_POINTS, Chapter, metric_title, structure_name
 from segbench.site.rows import board_axis
@@ -33,7 +32,7 @@ class Glance:
 
     title: str
     address: str
-    standings: Mapping[str, Standing]
+    standings: Mapping[str, BoardRow]
     axis: Axis | None
 
 
@@ -72,18 +71,18 @@ def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Bo
         ],
         [Picture.of(one) for one in board_illustrations(chapter, board, scores)],
         [
-            Glance(chapter.axis(one), chapter.address(one), {s.model: s for s in one.standings}, board_axis(one))
+            Glance(chapter.axis(one), chapter.address(one), {s.model: s for s in one.rows}, board_axis(one))
             for one in same_structure
         ],
-        [standing.model for standing in board.standings],
+        [standing.model for standing in board.rows],
         [plan for plan in board.plans if plan.cases_needed is None or plan.more_cases],
-        sorted((board.deciding_cases or {}).items()),
+        sorted((board.flips).items()),
     )
 
 
 def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Iterator[Illustration]:
     """Yield the figures of a board: pairs, ranks, distributions, and the tolerance curve of the surface Dice."""
-    ranked = [standing.model for standing in board.standings if standing.place][:MOST_DRAWN]
+    ranked = [standing.model for standing in board.rows if standing.place][:MOST_DRAWN]
     cut = f" The {len(ranked)} best models are drawn." if len(ranked) == MOST_DRAWN else ""
     if len(ranked) > 1 and board.pairs:
         yield from _pair_figures(chapter, board, ranked, cut)
@@ -96,12 +95,12 @@ def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | No
 
 def scores_of(chapter: Chapter, board: Board) -> ScoreMatrix | None:
     """Return the scores behind the board of one structure."""
-    return board_scores(chapter.record, board.structure, board.metric)
+    return chapter.scored.matrix(board.structure, board.metric, "failed")
 
 
 def ranked_models(board: Board) -> tuple[str, ...]:
     """Return the models that take part in a board's ranking."""
-    return tuple(standing.model for standing in board.standings if standing.ranked)
+    return tuple(standing.model for standing in board.rows if standing.ranked)
 
 
 def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: str) -> Iterator[Illustration]:
@@ -146,11 +145,11 @@ def _compared(chapter: Chapter, board: Board) -> str:
 
 def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Sequence[str]) -> Illustration:
     settings = chapter.leaderboard.settings
-    contest = [standing.model for standing in board.standings if standing.place]
+    contest = [standing.model for standing in board.rows if standing.place]
 
     def make() -> object:
         shares = rank_frequencies(
-            chosen_models(scores, contest), n_resamples=settings["n_resamples"], seed=settings["seed"]
+            scores.with_models(contest).scored_cases(), n_resamples=settings["n_resamples"], seed=settings["seed"]
         )
         spans = {name: (float(board[name].rank_low or 1), float(board[name].rank_high or 1)) for name in ranked}
         return figures.rank_blobs({name: shares[name] for name in ranked}, intervals=spans)
@@ -165,14 +164,13 @@ def _rank_figure(chapter: Chapter, board: Board, scores: ScoreMatrix, ranked: Se
 
 
 def _distribution(chapter: Chapter, board: Board, scores: ScoreMatrix) -> Iterator[Illustration]:
-    drawn = [standing.model for standing in board.standings if standing.model in scores.models][:MOST_DRAWN]
+    drawn = [standing.model for standing in board.rows if standing.model in scores.models][:MOST_DRAWN]
     failed = scores.failed
     columns = {name: scores.models.index(name) for name in drawn}
     points = {name: Cases(scores.values[:, j], scores.cases, failed[:, j]) for name, j in columns.items()}
     if not any(np.isfinite(found.values).any() for found in points.values()):
         return
-    scale = metric_scale(board.metric)
-    bounds = None if scale is None or not all(map(np.isfinite, scale.bounds)) else scale.bounds
+    bounds = scores.scale.bounds if scores.scale.is_bounded else None
     drawn_each = min(figures.MOST_POINTS, figures.MOST_POINTS_IN_ALL // max(len(drawn), 1))
     few = " (of many cases, those at the two ends)" if len(scores.cases) > drawn_each else ""
     yield Illustration(
@@ -187,7 +185,7 @@ def _distribution(chapter: Chapter, board: Board, scores: ScoreMatrix) -> Iterat
 def _tolerance_curve(chapter: Chapter, board: Board) -> Iterator[Illustration]:
     """Yield the surface Dice against its tolerance, where the record has it at three tolerances or more."""
     known = chapter.curve(board.structure) if board.metric.partition("@")[0] == "nsd" else {}
-    names = [standing.model for standing in board.standings]
+    names = [standing.model for standing in board.rows]
     series = {name: curve for name in names[:MOST_CURVES] if (curve := tolerance_curve(known, name)) is not None}
     if not known or not series:
         return
@@ -209,7 +207,7 @@ def tolerance_curve(known: Mapping[float, Board], model: str) -> Curve | None:
     """Return a model's mean at every tolerance with its interval; without a band where one has no interval."""
     found = []
     for tolerance, board in known.items():
-        standing = next((one for one in board.standings if one.model == model), None)
+        standing = next((one for one in board.rows if one.model == model), None)
         if standing is not None and standing.estimate is not None and standing.estimate.value is not None:
             found.append((tolerance, standing.estimate))
     if len(found) < FEWEST_POINTS:

@@ -13,8 +13,7 @@ import numpy.typing as npt
 from segauge import Status
 from segauge.report.figures.charting import number_text
 from segauge.report.html import packed_column, rounded
-from segauge.stats import ScoreMatrix
-from segbench.leaderboard import AVERAGE, Board
+from segauge.stats import AVERAGE, Board, ScoreMatrix
 from segbench.records import RunRecord
 
 #: Metadata columns that stand beside the scores.
@@ -111,7 +110,7 @@ def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
     matrix = None if scores is None or board.structure == AVERAGE else scores.scored_cases()
     if matrix is None or not matrix.cases:
         return None
-    order = tuple(standing.model for standing in board.standings if standing.model in matrix.models)
+    order = tuple(standing.model for standing in board.rows if standing.model in matrix.models)
     columns = [matrix.models.index(name) for name in order]
     values, failed = matrix.values[:, columns], matrix.failed[:, columns]
     values = np.where(np.isfinite(values), values, np.nan)

@@ -10,7 +10,8 @@ from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
 from segauge.report.naming import named
 from segauge.scores import MetricInfo
-from segbench.leaderboard import AVERAGE, Board, Leaderboard, leaderboard_of
+from segauge.stats import AVERAGE, Board, ScoredSet
+from segbench.boards import Leaderboard, leaderboard_of, scored_set_of
 from segbench.records import RunRecord
 from segbench.site.addresses import query, slugs
 from segbench.site.counts import Counts, counts_of
@@ -52,6 +53,11 @@ class Chapter:
     _counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
     _structures: dict[str, str] = field(default_factory=dict)
     _metrics: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def scored(self) -> ScoredSet:
+        """The scores that the boards are made of."""
+        return scored_set_of(self.record)
 
     @cached_property
     def boards(self) -> tuple[Board, ...]:
@@ -104,7 +110,7 @@ class Chapter:
 
     def place(self, board: Board, model: str) -> int | None:
         """Return the place of a model on a board; None where it has none."""
-        return next((standing.place for standing in board.standings if standing.model == model), None)
+        return next((standing.place for standing in board.rows if standing.model == model), None)
 
     def counts(self, structure: str, model: str) -> Counts:
         """Return how often a model missed or invented a structure, or was not measured; over all for the average."""
@@ -146,7 +152,7 @@ class Chapter:
     @property
     def leading(self) -> Board | None:
         """The board that speaks for the record: the first of the selectors that ranks anybody, or the first of all."""
-        ranked = (board for board in self.boards if any(standing.place for standing in board.standings))
+        ranked = (board for board in self.boards if any(standing.place for standing in board.rows))
         return next(ranked, next(iter(self.boards), None))
 
 
@@ -186,7 +192,7 @@ def shown_boards(leaderboard: Leaderboard, metrics: Sequence[str]) -> tuple[Boar
 
     Scores at tolerances that make a curve beside the metric itself have no boards of their own.
     """
-    averages = tuple(board for board in leaderboard.averages if board.standings)
+    averages = tuple(board for board in leaderboard.averages if board.rows)
     points = curve_points(metrics)
     return tuple(board for board in (*averages, *leaderboard.boards) if board.metric not in points)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from segauge import ScoreTable, Status
-from segbench.leaderboard import AVERAGE
+from segauge.stats import AVERAGE
 
 
 @dataclass(frozen=True)

@@ -73,10 +73,10 @@ def badge_words(chapter: Chapter, model: str) -> tuple[str, str, bool]:
     if board is None:
         return chapter.title, "no board", False
     left = f"{chapter.record.dataset.title} {structure_title(board)} {chapter.metric_title(board)}"
-    standing = next((one for one in board.standings if one.model == model), None)
+    standing = next((one for one in board.rows if one.model == model), None)
     if standing is None or standing.place is None:
         return left, "shown, not ranked", False
-    ranked = [one for one in board.standings if one.place is not None]
+    ranked = [one for one in board.rows if one.place is not None]
     shared = sum(one.place == standing.place for one in ranked)
     words = f"place {standing.place} of {len(ranked)}" + (f", shared by {shared}" if shared > 1 else "")
     return left, words, standing.place == 1

@@ -10,7 +10,7 @@ from segauge.report import figures
 from segauge.report.figures import Curve
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
-from segbench.leaderboard import Board
+from segauge.stats import Board
 from segbench.site.chapters import Chapter, structure_title
 
 #: More lines than this hide each other: the first models of the newest record.
@@ -27,7 +27,7 @@ class History:
         """Return the scores of the newest record's first models over the records that have them, with intervals."""
         newest = self.boards[max(self.boards)]
         found = {}
-        for name in [standing.model for standing in newest.standings][:MOST_MODELS]:
+        for name in [standing.model for standing in newest.rows][:MOST_MODELS]:
             curve = self._curve(name)
             if curve is not None:
                 found[name] = curve
@@ -36,8 +36,8 @@ class History:
     def _curve(self, model: str) -> Curve | None:
         at, means, low, high = [], [], [], []
         for number, board in self.boards.items():
-            standing = next((one for one in board.standings if one.model == model), None)
-            mean = None if standing is None else standing.estimate.value if standing.estimate else standing.mean
+            standing = next((one for one in board.rows if one.model == model), None)
+            mean = None if standing is None else standing.estimate.value if standing.estimate else standing.value
             if standing is None or mean is None:
                 continue
             at.append(float(number))
@@ -58,7 +58,7 @@ def history_of(chapters: Sequence[Chapter]) -> History | None:
     known = {
         number: board
         for number, chapter in enumerate(chapters, start=1)
-        if (board := chapter.board_of(lead.structure, lead.metric)) is not None and board.standings
+        if (board := chapter.board_of(lead.structure, lead.metric)) is not None and board.rows
     }
     return History(known) if len(known) > 1 else None
 

@@ -12,7 +12,7 @@ from segauge.report.html import glossary
 from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
 from segauge.stats import METHODS
-from segbench.leaderboard import RULES
+from segbench.boards import RULES
 from segbench.site.chapters import Chapter, info_of
 from segbench.site.downloads import download_names
 
@@ -70,7 +70,7 @@ def method_of(chapter: Chapter) -> Method:
 
 def _interval_methods(chapter: Chapter) -> list[str]:
     """Return the methods that the intervals of a record's boards were made by."""
-    found = {one.estimate.method for board in chapter.boards for one in board.standings if one.estimate}
+    found = {one.estimate.method for board in chapter.boards for one in board.rows if one.estimate}
     return sorted(method for method in found if method)
 
 

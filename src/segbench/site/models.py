@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from segauge.report.html import Picture
+from segauge.stats import AVERAGE
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
-from segbench.leaderboard import AVERAGE
 from segbench.site.addresses import safe_link
 from segbench.site.chapters import Chapter, numbered, structure_title
 from segbench.site.history import history_picture
@@ -142,7 +142,7 @@ def _standings(chapter: Chapter, name: str) -> tuple[list[tuple[str, str, str]],
         ranked.sort(key=lambda one: (one[0].structure != AVERAGE, one[1]))
     found = []
     for board, place in ranked[:MOST_STANDINGS]:
-        shared = sum(standing.place == place for standing in board.standings)
+        shared = sum(standing.place == place for standing in board.rows)
         words = f"place {place}" + (f", shared by {shared}" if shared > 1 else "")
         metric = chapter.metric_title(board)
         title = f"{chapter.name}: {structure_title(board)}, {metric}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segbench.leaderboard import AVERAGE, Board
+from segauge.stats import AVERAGE, Board
 from segbench.site.axes import Axis, axis_for
 from segbench.site.chapters import Chapter, metric_title
 
@@ -75,7 +75,7 @@ def _whole(chapter: Chapter, metric: str) -> Board | None:
 
 def _overall(metric: str, parts: Sequence[tuple[Chapter, Board]]) -> OverallBoard:
     boards = tuple(board for _, board in parts)
-    names = dict.fromkeys(standing.model for board in boards for standing in board.standings if standing.place)
+    names = dict.fromkeys(standing.model for board in boards for standing in board.rows if standing.place)
     rows = [_row(name, boards) for name in names]
     sign = -1.0 if boards[0].higher_is_better else 1.0
     rows.sort(key=lambda row: (row.mean is None, 0.0 if row.mean is None else sign * row.mean, row.model))
@@ -89,14 +89,14 @@ def _overall(metric: str, parts: Sequence[tuple[Chapter, Board]]) -> OverallBoar
 
 
 def _row(name: str, boards: Sequence[Board]) -> OverallRow:
-    standings = [next((s for s in board.standings if s.model == name and s.place), None) for board in boards]
+    standings = [next((s for s in board.rows if s.model == name and s.place), None) for board in boards]
     ranked = [standing for standing in standings if standing is not None]
     places = tuple(None if standing is None else standing.place for standing in standings)
     known = [place for place in places if place is not None]
     mean_place = float(np.mean(known)) if len(known) == len(boards) else None
-    if len(ranked) < len(boards) or any(standing.mean is None for standing in ranked):
+    if len(ranked) < len(boards) or any(standing.value is None for standing in ranked):
         return OverallRow(name, None, None, None, places, mean_place, len(ranked))
-    mean = float(np.mean([standing.mean for standing in ranked if standing.mean is not None]))
+    mean = float(np.mean([standing.value for standing in ranked if standing.value is not None]))
     errors = [_standard_error(standing.estimate) for standing in ranked]
     if any(error is None for error in errors):
         return OverallRow(name, mean, None, None, places, mean_place, len(ranked))

@@ -12,7 +12,7 @@ from typing import Any
 from segauge.io.outputs import write_whole
 from segauge.report.figures.charting import number_text, shortened
 from segauge.report.html import asset, filled, script_json
-from segbench.leaderboard import Board
+from segauge.stats import Board
 from segbench.site.chapters import metric_title, structure_title
 from segbench.site.rows import EXPOSURE_WORDS
 
@@ -60,7 +60,7 @@ def filled_template(template: str, **values: Any) -> str:
 
 
 def _leader(board: Board) -> str:
-    return board.standings[0].model if board.standings and board.standings[0].place else "no order"
+    return board.rows[0].model if board.rows and board.rows[0].place else "no order"
 
 
 _FILTERS: Mapping[str, Callable[..., Any]] = {

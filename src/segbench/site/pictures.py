@@ -15,8 +15,8 @@ from segauge.errors import SegaugeError
 from segauge.report.backgrounds import background
 from segauge.report.pairs import CasePair, read_pair
 from segauge.report.slices import Plane
+from segauge.stats import AVERAGE, Board
 from segbench.cards import DatasetCard
-from segbench.leaderboard import AVERAGE, Board, board_scores
 from segbench.planning import Prediction
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
@@ -151,7 +151,7 @@ def chosen_cases(chapter: Chapter) -> list[Choice]:
     """Return the worst cases of every board, the worst of all boards first; no more cases than may be read."""
     worst: dict[int, list[Choice]] = {}
     for number, board in enumerate(chapter.boards):
-        matrix = None if board.structure == AVERAGE else board_scores(chapter.record, board.structure, board.metric)
+        matrix = None if board.structure == AVERAGE else chapter.scored.matrix(board.structure, board.metric, "failed")
         scores = case_scores(board, matrix)
         if scores is not None:
             names = [one.case for one in scores.hardest][:MOST_CASES]

@@ -12,8 +12,7 @@ from segauge.executors import Crash, run
 from segauge.plural import counted
 from segauge.report.figures import style_rules
 from segauge.report.html import asset
-from segauge.stats import ScoreMatrix, average_matrix
-from segbench.leaderboard import AVERAGE, Board
+from segauge.stats import AVERAGE, Board, ScoreMatrix, average_matrix
 from segbench.records import RunRecord
 from segbench.site.board_page import ranked_models
 from segbench.site.chapters import Chapter, chapters_of, structure_name, structure_title

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from segauge import Estimate
+from segauge.stats import AVERAGE, Board, BoardRow, scale_of
 from segbench.cards import Exposure, ModelCard
-from segbench.leaderboard import AVERAGE, Board, Standing, metric_scale
 from segbench.records import RunRecord
 from segbench.site.addresses import safe_link
 from segbench.site.axes import Axis, axis_for
@@ -36,7 +35,7 @@ class Row:
 
     """
 
-    standing: Standing
+    standing: BoardRow
     card: ModelCard
     exposure: Exposure
     counts: Counts
@@ -48,7 +47,7 @@ class Row:
     @property
     def value(self) -> float | None:
         """The number that the row shows; None where there is none."""
-        return self.standing.mean if self.estimate is None else self.estimate.value
+        return self.standing.value if self.estimate is None else self.estimate.value
 
     @property
     def estimate(self) -> Estimate | None:
@@ -74,9 +73,9 @@ class Row:
 def rows_of(chapter: Chapter, board: Board) -> list[Row]:
     """Return the rows of a board in its order."""
     record = chapter.record
-    shared = Counter(standing.place for standing in board.standings)
+    shared = Counter(standing.place for standing in board.rows)
     firsts: dict[int | None, str] = {}
-    for standing in board.standings:
+    for standing in board.rows:
         firsts.setdefault(standing.place, standing.model)
     return [
         Row(
@@ -89,7 +88,7 @@ def rows_of(chapter: Chapter, board: Board) -> list[Row]:
             standing.place is not None and firsts[standing.place] == standing.model,
             suspicion(record, board.structure, standing.model),
         )
-        for standing in board.standings
+        for standing in board.rows
     ]
 
 
@@ -101,15 +100,14 @@ def suspicion(record: RunRecord, structure: str, model: str) -> str:
 
 def board_axis(board: Board) -> Axis | None:
     """Return the axis that all models of a board share."""
-    scale = metric_scale(board.metric)
-    return axis_for(_limits(board.standings), (-math.inf, math.inf) if scale is None else scale.bounds)
+    return axis_for(_limits(board.rows), scale_of(board.metric).bounds)
 
 
-def _limits(standings: Iterable[Standing]) -> list[float | None]:
+def _limits(standings: Iterable[BoardRow]) -> list[float | None]:
     found: list[float | None] = []
     for standing in standings:
         if standing.estimate is None:
-            found.append(standing.mean)
+            found.append(standing.value)
         else:
             found += [standing.estimate.value, standing.estimate.ci_low, standing.estimate.ci_high]
     return found

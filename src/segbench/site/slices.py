@@ -13,8 +13,7 @@ from segauge.report import figures
 from segauge.report.figures import Interval
 from segauge.report.html import Picture
 from segauge.report.illustrations import Illustration
-from segauge.stats import ScoreMatrix, SubgroupReport, binned, estimate_groups
-from segbench.leaderboard import AVERAGE, Board
+from segauge.stats import AVERAGE, Board, ScoreMatrix, SubgroupReport, binned, estimate_groups
 from segbench.records import RunRecord
 from segbench.site.chapters import axis_of
 
@@ -42,7 +41,7 @@ def slices_of(record: RunRecord, board: Board, scores: ScoreMatrix | None) -> li
     if board.structure == AVERAGE or scores is None or not any(case.metadata for case in record.cases):
         return []
     matrix = scores.scored_cases()
-    models = [standing.model for standing in board.standings if standing.model in matrix.models][:MOST_MODELS]
+    models = [standing.model for standing in board.rows if standing.model in matrix.models][:MOST_MODELS]
     found = []
     for column in dict.fromkeys(str(name) for case in record.cases for name in case.metadata):
         labels = group_labels(record, column, matrix.cases)

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from segauge.report.html import script_json
-from segauge.stats import ScoreMatrix
-from segbench.leaderboard import AVERAGE, Board, chosen_models
+from segauge.stats import AVERAGE, Board, ScoreMatrix
 from segbench.site.axes import Axis
 from segbench.site.board_page import board_page, scores_of
 from segbench.site.cases import CaseTable, case_table
@@ -39,7 +38,7 @@ class BoardView:
     @property
     def hidden_reasons(self) -> list[tuple[str, str]]:
         """Models that are shown and not ranked, or left out, with the reason."""
-        shown = {standing.model for standing in self.board.standings if not standing.ranked}
+        shown = {standing.model for standing in self.board.rows if not standing.ranked}
         told = [
             (str(one["model"]), str(one["reason"]))
             for one in self.chapter.record.exclusions
@@ -49,9 +48,9 @@ class BoardView:
 
     def _not_averaged(self) -> list[tuple[str, str]]:
         """Return the models that the average leaves out, and which structures they do not have."""
-        if self.board.structure != AVERAGE or not self.board.standings:
+        if self.board.structure != AVERAGE or not self.board.rows:
             return []
-        averaged = {standing.model for standing in self.board.standings}
+        averaged = {standing.model for standing in self.board.rows}
         lacking: dict[str, list[str]] = {
             entry.name: [] for entry in self.chapter.record.models if entry.name not in averaged
         }
@@ -110,7 +109,7 @@ def write_structure(task: StructureTask) -> StructurePages:
         beside[board.metric] = write_board(task.pages, task.chapter, board, scores, task.pictures)
         if board.metric in task.averaged and scores is not None and scores.scored_cases().cases:
             # The scores of the ranked models only, and without what was left out of them: an average needs no more.
-            kept[board.metric] = chosen_models(scores, task.averaged[board.metric])
+            kept[board.metric] = scores.with_models(task.averaged[board.metric]).scored_cases()
     return StructurePages(beside, kept)
 
 

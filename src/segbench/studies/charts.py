@@ -12,11 +12,10 @@ import numpy as np
 from segauge.plural import counted
 from segauge.report import figures
 from segauge.report.figures import ColumnCounts, Curve, Interval, PairCell, Point
-from segbench.analysis.boards import Board
+from segauge.stats import AVERAGE, Board
 from segbench.analysis.cohort import ALL, Cohort
 from segbench.analysis.groups import BoxFigure, GroupReport
 from segbench.analysis.maps import SignificanceMap
-from segbench.analysis.scored_set import AVERAGE
 from segbench.analysis.study import Analysis, SetAnalysis
 
 #: Points beyond the whiskers of a box: the outermost ones; all of them would make files of megabytes.
@@ -86,7 +85,7 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
 
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
     for board in boards:
-        interval = "" if board.ranking is None else " with interval"
+        interval = "" if not board.pairs else " with interval"
         caption = (
             f"Mean{interval} over {counted(board.n_cases, 'case')}; models on the first place stand out. {board.rule}"
         )
@@ -96,11 +95,15 @@ def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure
 
 def _forest(board: Board) -> Any:
     rows = []
-    for row in board.rows:
+    for row in board.ranked:
+        if row.estimate is None:
+            continue
         ranks = "" if row.rank_low is None else f"  ranks {row.rank_low}-{row.rank_high}"
         failed = f", {row.failed} failed" if row.failed else ""
-        note = f"{row.mean}  n = {row.mean.n}{failed}{ranks}"
-        rows.append(Interval(row.model, row.mean.value, row.mean.ci_low, row.mean.ci_high, note, row.place == 1))
+        note = f"{row.estimate}  n = {row.n}{failed}{ranks}"
+        rows.append(
+            Interval(row.model, row.estimate.value, row.estimate.ci_low, row.estimate.ci_high, note, row.place == 1)
+        )
     return figures.forest(rows, axis=f"mean {board.measure}")
 
 

@@ -12,7 +12,7 @@ from segauge.io.tables import Repairs, metadata_column, read_metadata, read_scor
 from segauge.io.yaml_files import read_yaml
 from segauge.plural import counted
 from segauge.scores import ScoreTable
-from segauge.stats import MissingPolicy, Scale
+from segauge.stats import MissingPolicy, Scale, ScoredSet
 from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries
 from segbench.analysis.groups import (
     Family,
@@ -22,9 +22,8 @@ from segbench.analysis.groups import (
     suggested_families,
     touchstone_families,
 )
-from segbench.analysis.rules import Rules
-from segbench.analysis.scored_set import ScoredSet
 from segbench.analysis.study import StudyInput
+from segbench.boards import Rules
 from segbench.cards import ModelCard
 from segbench.records import RunRecord, load_record
 

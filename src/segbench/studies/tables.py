@@ -11,7 +11,7 @@ from segauge.io.outputs import csv_text
 from segauge.plural import agreeing, counted
 from segauge.report.html import packed_column, rounded
 from segauge.report.tables import Column, TextTable
-from segbench.analysis.boards import Board
+from segauge.stats import Board, BoardRow
 from segbench.analysis.contrasts import PositionPairing
 from segbench.analysis.entries import COLUMNS, RegisteredModel
 from segbench.analysis.groups import BoxFigure, GroupReport
@@ -136,7 +136,7 @@ def overview_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> 
     details = _registry_columns(analysis, [row.model for row in leading.rows])
     rows: list[tuple[Cell, ...]] = []
     for row in leading.rows:
-        means = [board[row.model].mean.value for board in boards]
+        means = [None if (found := board.get(row.model)) is None else found.value for board in boards]
         known = [_detail(analysis.models.get(row.model), name) for name in details]
         rows.append((row.place, row.model, *means, *known))
     subjects = [_short_title(board) for board in boards]
@@ -146,7 +146,7 @@ def overview_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> 
 
 
 def _short_title(board: Board) -> str:
-    words = f"{board.subject}, {board.average}" if board.average else board.subject
+    words = f"{board.structure}, {board.average}" if board.average else board.structure
     return f"{words} (mean rank)" if board.is_by_ranks else words
 
 
@@ -164,22 +164,38 @@ def _detail(entry: RegisteredModel | None, name: str) -> str:
 def board_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> StudyTable:
     """Return every model on every board, with interval, n, failures and rank set."""
     tested = not analysis.rules.is_touchstone
-    titles: tuple[str, ...] = ("structure", "average rule", "place", "model", "mean", "low", "high", "n", "failed")
+    titles: tuple[str, ...] = (
+        "structure",
+        "average rule",
+        "place",
+        "model",
+        "mean rank",
+        "mean",
+        "low",
+        "high",
+        "n",
+        "failed",
+    )
     titles += ("median", "sd")
     titles += ("rank from", "rank to", "wins again", "mean on own cases", "own n") if tested else ()
     rows = []
     for board in boards:
         for row in board.rows:
             cells: tuple[Cell, ...] = (
-                board.subject, board.average, row.place, row.model, row.mean.value, row.mean.ci_low, row.mean.ci_high,
-                row.mean.n, row.failed, row.median, row.sd,
+                board.structure, board.average, row.place, row.model, row.value if board.is_by_ranks else None,
+                *_limits(row), row.n, row.failed, row.median, row.sd,
             )  # fmt: skip
             if tested:
                 cells += (row.rank_low, row.rank_high, row.win_probability, row.own_mean, row.own_n)
             rows.append(cells)
-    ranked = ", ".join(board.subject for board in boards if board.is_by_ranks)
-    note = f" Means of {ranked} are mean ranks within the cases: failures have no value." if ranked else ""
+    ranked = ", ".join(board.structure for board in boards if board.is_by_ranks)
+    note = f" {ranked}: ordered by the mean rank within the cases, because failures have no value." if ranked else ""
     return StudyTable(f"boards-{metric}", f"Boards of {metric}.{note} {boards[-1].rule}", titles, tuple(rows))
+
+
+def _limits(row: BoardRow) -> tuple[Cell, Cell, Cell]:
+    found = row.estimate
+    return (None, None, None) if found is None else (found.value, found.ci_low, found.ci_high)
 
 
 def pair_table(maps: Sequence[SignificanceMap], metric: str) -> StudyTable:
@@ -314,8 +330,8 @@ def part_table(parts: Sequence[PartBoard], metric: str) -> StudyTable:
     for part in parts:
         for row in part.board.rows:
             whole = part.whole[row.model]
-            here = (part.part, row.model, row.place, row.mean.value, row.mean.n)
-            rows.append((*here, whole.place, whole.mean.value, whole.mean.n))
+            here = (part.part, row.model, row.place, row.value, row.n)
+            rows.append((*here, whole.place, whole.value, whole.n))
     titles = ("part", "model", "place", "mean", "n", "place on all", "mean on all", "n of all")
     words = f"Splits beside all cases: {parts[0].whole.title}."
     return StudyTable(f"splits-{metric}", words, titles, tuple(rows))
@@ -324,11 +340,9 @@ def part_table(parts: Sequence[PartBoard], metric: str) -> StudyTable:
 def joint_table(board: JointBoard) -> StudyTable:
     """Return the board over all test sets, with each set's average."""
     rows: list[tuple[Cell, ...]] = []
-    for model in board.ranking.models:
-        means = [found[model.name] for found in board.sets.values()]
-        score = model.score
-        ranks = (model.rank_low, model.rank_high)
-        rows.append((model.place, model.name, score.value, score.ci_low, score.ci_high, *ranks, *means))
+    for row in board.board.ranked:
+        means = [found[row.model] for found in board.sets.values()]
+        rows.append((row.place, row.model, *_limits(row), row.rank_low, row.rank_high, *means))
     titles = ("place", "model", "mean of sets", "low", "high", "rank from", "rank to", *board.sets)
-    words = f"All test sets, {board.metric}: unweighted mean of the sets' averages. {board.ranking.rule}"
+    words = f"All test sets, {board.metric}: unweighted mean of the sets' averages. {board.board.rule}"
     return StudyTable(f"all-test-sets-{board.metric}", words, titles, tuple(rows))

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from segauge.plural import counted
+from segauge.stats import AVERAGE, AVERAGE_RULES, CASE_RULES, Board
 from segauge.stats.matrix import NOTHING_TO_FIND
-from segbench.analysis.boards import Board
 from segbench.analysis.contrasts import TypicalCase
 from segbench.analysis.groups import BoxFigure, GroupReport
-from segbench.analysis.rules import AVERAGE_RULES, CASE_RULES
-from segbench.analysis.scored_set import AVERAGE
 from segbench.analysis.study import Analysis, SetAnalysis
 
 #: Fewer independent units than this deserve a warning: what is resampled is then hardly a sample.
@@ -21,10 +19,10 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
     """Yield a sentence per metric: who leads, who cannot be told from it, on how many cases."""
     for metric, boards in one.boards.items():
         yield _leader(boards[0], metric)
-        alone = [board.subject for board in boards if not board.average and len(board.winners) == 1]
+        alone = [board.structure for board in boards if not board.average and len(board.winners) == 1]
         structures = [board for board in boards if not board.average]
-        if structures and boards[0].ranking is not None:
-            yield f"{metric}: {_first_places(alone, [board.subject for board in structures])}"
+        if structures and boards[0].pairs:
+            yield f"{metric}: {_first_places(alone, [board.structure for board in structures])}"
 
 
 def _first_places(alone: Sequence[str], structures: Sequence[str]) -> str:
@@ -43,8 +41,8 @@ def _leader(board: Board, metric: str) -> str:
     ties = [name for name in board.winners if name != first.model]
     average = f", {AVERAGE_RULES[board.average]}" if board.average else ""
     cases, rank = counted(board.n_cases, "case"), " rank" if board.is_by_ranks else ""
-    head = f"{metric}: {first.model} has the best mean{rank} ({first.mean}, {board.subject}{average}, {cases})"
-    if board.ranking is None:
+    head = f"{metric}: {first.model} has the best mean{rank} ({first.estimate}, {board.structure}{average}, {cases})"
+    if not board.pairs:
         return f"{head}; no test."
     if not ties:
         return f"{head}, and every other model is significantly worse."
@@ -111,7 +109,7 @@ def rules_in_words(analysis: Analysis) -> list[tuple[str, str]]:
     """Return the rules by name, for the page's protocol."""
     rules = analysis.rules
     rows = [
-        ("preset", rules.preset),
+        ("preset", rules.name),
         ("cases", f"{rules.cases}: {CASE_RULES[rules.cases]}"),
         ("average that leads", f"{rules.average}: {AVERAGE_RULES[rules.average]}"),
         ("smallest group", f"{rules.minimum} cases ({rules.aggregated_minimum} in the figure over all models)"),
@@ -124,7 +122,7 @@ def rules_in_words(analysis: Analysis) -> list[tuple[str, str]]:
             rows.append((f"{one.name}, {metric}", "; ".join(boards[0].notes)))
             # Those of the first board are said already; others count other cases.
             rows += [
-                (f"{one.name}, {board.subject} {metric}", note)
+                (f"{one.name}, {board.structure} {metric}", note)
                 for board in boards[1:]
                 for note in board.notes
                 if NOTHING_TO_FIND in note

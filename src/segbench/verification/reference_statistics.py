@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from segauge import bootstrap_ci, paired_significance, ranking_stability
-from segbench.leaderboard import metric_scale
+from segauge.stats.scales import is_measurement, scale_of
 from segbench.records import RunRecord
 
 
@@ -43,7 +43,7 @@ def _summary(values: Any, settings: Mapping[str, Any]) -> dict[str, float | None
 
 
 def _analysis(record: RunRecord, structure: str, metric: str) -> dict[str, Any]:
-    settings, scale = record.settings, metric_scale(metric)
+    settings, scale = record.settings, None if is_measurement(metric) else scale_of(metric)
     higher = scale is not None and scale.higher_is_better
     tables = {name: table for name, table in record.tables.items() if structure in table.structures}
     first = next(iter(tables.values()))

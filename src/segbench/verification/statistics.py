@@ -8,13 +8,14 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.plural import agreeing, counted
+from segbench.boards import KNOWN_RULES, RULES, Leaderboard, make_leaderboard, other_rules
 from segbench.cards import exposure, known_lineage
 from segbench.config import EXPOSURE_POLICIES
-from segbench.leaderboard import RULES, Leaderboard, make_leaderboard, other_rules
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
 from segbench.verification.agreement import disagreements
 from segbench.verification.differences import Mismatch, count_numbers, mismatches
+from segbench.verification.earlier_rules import as_written, numbers_of
 from segbench.verification.reference_statistics import reference_statistics
 
 
@@ -90,10 +91,14 @@ def _pairs(
     pairs: list[tuple[str, Mapping[str, Any], Mapping[str, Any]]] = []
     if record.analysis is not None:
         rules = record.analysis.get("rules")
-        if rules != RULES:
+        if rules not in KNOWN_RULES:
             raise InvalidInput(other_rules(rules))
-        board = make_leaderboard(record, jobs=jobs, progress=progress) if recomputed is None else recomputed
-        pairs.append(("analysis", record.analysis, board.to_dict()))
+        board = recomputed if rules == RULES else None
+        board = board or make_leaderboard(record, rules=str(rules), jobs=jobs, progress=progress)
+        if rules == RULES:
+            pairs.append(("analysis", record.analysis, board.to_dict()))
+        else:
+            pairs.append(("analysis", numbers_of(record.analysis), numbers_of(as_written(board, record))))
     if record.published is not None:
         rules = record.published.get("rules")
         if rules != REFERENCE_RULES:

@@ -7,15 +7,15 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import compare, score_matrix
-from segbench.analysis import Analysis, ScoredSet, StudyInput, analyze, rules_of
+from segauge.stats import ScoredSet, board_on, boards_of, compare
+from segbench.analysis import Analysis, StudyInput, analyze
 from segbench.analysis.audit import audit_coverage
-from segbench.analysis.boards import average_board, boards_of, structure_board
 from segbench.analysis.cohort import describe_cohort
 from segbench.analysis.contrasts import changed_winners, position_pairing
 from segbench.analysis.entries import aliases_of, entries_of, touchstone_entries
-from segbench.analysis.joint import beside, joint_board, part_of, subject_board
+from segbench.analysis.joint import beside, joint_board, part_of
 from segbench.analysis.maps import significance_map
+from segbench.boards import rules_of
 from segbench.studies.tables import overview_table
 
 QUICK = rules_of(n_resamples=200)
@@ -42,21 +42,27 @@ def random_set(name="set", n=40, seed=0, models=("good", "bad")):
 NAN = float("nan")
 
 
+def map_of(scored, rules):
+    """Return the significance map of the liver."""
+    board = board_on(scored, "liver", "dice", rules)
+    return significance_map(scored.matrix("liver", "dice", rules.cases), "liver", "dice", rules, board)
+
+
 def test_the_two_averages_are_what_their_names_say():
     scored = ScoredSet(
         "x", {"a": table([[1.0, 0.5], [0.8, NAN], [0.6, NAN]]), "b": table([[0.5, 0.5]] * 2 + [[0.5, NAN]])}
     )
-    organ = average_board(scored, "dice", "structure-means", QUICK)
-    assert organ["a"].mean.value == pytest.approx((0.8 + 0.5) / 2)
-    case = average_board(scored, "dice", "case-mean", QUICK)
-    assert case["a"].mean.value == pytest.approx((0.75 + 0.8 + 0.6) / 3)
+    organ = board_on(scored, "average", "dice", QUICK)
+    assert organ["a"].value == pytest.approx((0.8 + 0.5) / 2)
+    case = board_on(scored, "average", "dice", QUICK, "case-mean")
+    assert case["a"].value == pytest.approx((0.75 + 0.8 + 0.6) / 3)
 
 
 def test_equal_cases_change_the_leader_and_say_so():
     """a has only the easy cases; on them b is better."""
     easy, hard = [[0.9, 0.9]] * 10, [[0.3, 0.3]] * 10
     scored = ScoredSet("x", {"a": table(easy), "b": table([[0.92, 0.92]] * 10 + hard)})
-    board = structure_board(scored, "liver", "dice", QUICK)
+    board = board_on(scored, "liver", "dice", QUICK)
     assert board.rows[0].model == "b"
     assert board["b"].own_mean == pytest.approx(0.61)
     assert board["b"].own_n == 20
@@ -70,30 +76,27 @@ def test_equal_cases_change_the_leader_and_say_so():
         pytest.approx(0.3),
         pytest.approx(0.92),
     )
-    own = structure_board(scored, "liver", "dice", rules_of("touchstone"))
+    own = board_on(scored, "liver", "dice", rules_of("touchstone"))
     assert own.rows[0].model == "a"
-    assert (own["b"].mean.n, own["a"].mean.n) == (20, 10)
+    assert (own["b"].n, own["a"].n) == (20, 10)
 
 
 def test_own_cases_of_an_average_have_their_own_n():
     scored = ScoredSet("x", {"a": table([[0.9, 0.8]] * 10), "b": table([[0.92, 0.5]] * 20)})
-    board = average_board(scored, "dice", "structure-means", rules_of("touchstone"))
-    assert (board["a"].mean.n, board["b"].mean.n) == (10, 20)
-    assert board["a"].mean.value == pytest.approx(0.85)
+    board = board_on(scored, "average", "dice", rules_of("touchstone"))
+    assert (board["a"].n, board["b"].n) == (10, 20)
+    assert board["a"].value == pytest.approx(0.85)
 
 
 def test_failures_are_counted_apart():
-    board = structure_board(
-        ScoredSet("x", {"a": table([[0.0, 1.0]] * 3 + [[1, 1]] * 9), "b": table([[1, 1]] * 12)}), "liver", "dice", QUICK
-    )
+    scored = ScoredSet("x", {"a": table([[0.0, 1.0]] * 3 + [[1, 1]] * 9), "b": table([[1, 1]] * 12)})
+    board = board_on(scored, "liver", "dice", QUICK)
     assert (board["a"].failed, board["b"].failed) == (3, 0)
 
 
 def test_maps_agree_with_themselves_and_with_the_order():
     scored = random_set(models=("good", "middle", "bad"))
-    matrix = scored.matrix("liver", "dice")
-    ours = significance_map(matrix, "liver", "dice", QUICK)
-    theirs = significance_map(scored.matrix("liver", "dice", "own"), "liver", "dice", rules_of("touchstone"))
+    ours, theirs = map_of(scored, QUICK), map_of(scored, rules_of("touchstone"))
     assert ours.models == theirs.models == ("good", "middle", "bad")
     for found in (ours, theirs):
         opposite = {"better": "worse", "worse": "better", "undecided": "undecided", "equivalent": "equivalent"}
@@ -123,18 +126,18 @@ def test_joint_board_is_the_mean_of_the_sets():
     sets = [random_set("one", seed=1), random_set("two", n=60, seed=2, models=("good", "bad", "extra"))]
     found = joint_board(sets, "dice", QUICK)
     expected = np.mean([found.sets[name]["good"] for name in ("one", "two")])
-    assert found.ranking["good"].score.value == pytest.approx(expected)
+    assert found.board["good"].value == pytest.approx(expected)
     assert found.left_out == {"extra": ("one",)}
-    assert found.ranking.winners == ("good",)
+    assert found.board.winners == ("good",)
     with pytest.raises(InvalidInput, match="two test sets"):
         joint_board(sets[:1], "dice", QUICK)
 
 
 def test_parts_stand_beside_the_whole():
     scored = random_set()
-    whole = structure_board(scored, "liver", "dice", QUICK)
+    whole = board_on(scored, "liver", "dice", QUICK)
     chosen = part_of(scored, "split", "test")
-    part = beside(chosen.name, subject_board(chosen, "dice", "liver", QUICK), whole)
+    part = beside(chosen.name, board_on(chosen, "liver", "dice", QUICK), whole)
     assert (part.n_part, part.n_whole, part.tau) == (10, 40, 1.0)
     assert part_of(scored, "split", "nowhere") is None
 
@@ -201,7 +204,10 @@ def test_boards_of_failing_distances_speak_of_ranks():
     }
     (board,) = boards_of(ScoredSet("set", tables), "hd95", rules_of(n_resamples=200))
     assert (board.is_by_ranks, board.measure) == (True, "rank by hd95")
-    assert [row.mean.value for row in board.rows] == [1.0, 2.0]
+    assert [row.value for row in board.rows] == [1.0, 2.0]
+    # Mean ranks and millimetres stood in one column, and nothing said which was which.
+    assert board["far"].estimate.value == pytest.approx(np.nanmean(far))
+    assert board["far"].own_mean == pytest.approx(np.nanmean(far))
     assert changed_winners((board,)) == ()
     assert "(mean rank)" in overview_table([board], "hd95", Analysis("", rules_of(), ())).titles[2]
 
@@ -245,23 +251,27 @@ def test_maps_of_the_typical_case_count_false_findings_too():
     invented = tables["b"].status.copy()
     invented[10:] = Status.SPURIOUS
     tables["b"] = replace(tables["b"], status=invented)
-    matrix = ScoredSet("x", tables).matrix("liver", "dice", "own")
-    cell = significance_map(matrix, "liver", "dice", rules_of("touchstone")).by_pair["a", "b"]
-    pair = compare(matrix, method="wilcoxon", n_resamples=100).pairs[0]
+    scored = ScoredSet("x", tables)
+    cell = map_of(scored, rules_of("touchstone")).by_pair["a", "b"]
+    pair = compare(scored.matrix("liver", "dice", "own"), method="wilcoxon", n_resamples=100).pairs[0]
     assert (cell.n, cell.delta, cell.wins) == (pair.n, pytest.approx(pair.delta), pair.wins)
     assert cell.verdict == "better"
 
 
-def test_a_structure_or_metric_that_a_model_lacks_is_left_out_by_name():
-    """A model that was never asked for the spleen ended the analysis of all others, without a word about the spleen."""
+def test_what_a_model_lacks_is_named_and_changes_no_other_model():
+    """A model that was never asked for the spleen took the spleen and the average from all others."""
     whole = random_set()
     full = whole.tables["good"]
     values, status = full.values.copy(), full.status.copy()
     values[:, 1], status[:, 1] = np.nan, Status.ABSENT
     liver_only = ScoreTable(full.cases, full.structures, full.metrics, values, status)
     found = analyze([StudyInput(ScoredSet("set", {**whole.tables, "half": liver_only}))], QUICK).sets[0]
-    assert [board.subject for board in found.boards["dice"]] == ["liver"]
-    assert "spleen is not analysed: half has no score of it" in found.coverage.findings
+    boards = {board.key: [row.model for row in board.ranked] for board in found.boards["dice"]}
+    assert boards["liver-dice"] == ["good", "half", "bad"]
+    assert boards["spleen-dice"] == boards["average-structure-means-dice"] == ["good", "bad"]
+    assert (
+        "half has no score of spleen: not on its boards, and in no average over structures" in found.coverage.findings
+    )
     more = ScoreTable(full.cases, full.structures, ("dice", "iou"), full.values.repeat(2, axis=2), full.status)
     empty = np.concatenate([full.values, np.full_like(full.values, np.nan)], axis=2)
     lacks = ScoreTable(full.cases, full.structures, ("dice", "iou"), empty, full.status)
@@ -273,12 +283,15 @@ def test_a_structure_or_metric_that_a_model_lacks_is_left_out_by_name():
 def test_a_map_names_the_test_that_decided():
     """Two models of which a case only says who is ahead are told apart by the sign test, whatever the rules ask for."""
     cases = [f"c{i:02d}" for i in range(20)]
-    scores = {"a": dict.fromkeys(cases, 1.0), "b": {case: float(case > "c06") for case in cases}}
-    rule = significance_map(score_matrix(scores, metric="dice"), "liver", "dice", QUICK).rule
+    scores = {"a": [1.0] * 20, "b": [float(case > "c06") for case in cases]}
+
+    def rule_of(found):
+        tables = {name: table(np.array(values)[:, None], cases, ("liver",)) for name, values in found.items()}
+        return map_of(ScoredSet("x", tables), QUICK).rule
+
+    rule = rule_of(scores)
     assert "exact sign test, because a case only says who is ahead, 95 %" in rule
     assert not any(word in rule for word in ("max-t", "step-down", "1 pairs"))
-    drawn = dict(zip(cases, np.random.default_rng(0).random(20), strict=True))
-    usual = significance_map(score_matrix({**scores, "b": drawn}, metric="dice"), "liver", "dice", QUICK).rule
+    usual = rule_of({**scores, "b": np.random.default_rng(0).random(20)})
     assert ("max-t, correction step-down, 95 %" in usual, "sign test" in usual) == (True, False)
-    three = random_set(models=("a", "b", "c")).matrix("liver", "dice", "own")
-    assert "over all 3 pairs of this map" in significance_map(three, "liver", "dice", QUICK).rule
+    assert "over all 3 pairs of this map" in map_of(random_set(models=("a", "b", "c")), QUICK).rule

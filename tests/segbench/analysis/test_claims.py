@@ -8,19 +8,17 @@ from scipy import stats as scipy_stats
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import Scale, ScoreMatrix, compare, paired_power, score_matrix
+from segauge.stats import Scale, ScoredSet, ScoreMatrix, board_on, compare, paired_power, score_matrix
 from segbench.analysis import (
     Claim,
     Published,
-    ScoredSet,
     assess_claim,
     parse_claim,
     resolve_claim,
     review_claim,
-    rules_of,
 )
-from segbench.analysis.boards import average_board
 from segbench.analysis.claims.reviewer import SD_OF_MEAN, SEEN_SD_RATIOS, imputed_sd
+from segbench.boards import rules_of
 from tests.segbench import made_up
 
 
@@ -205,10 +203,10 @@ def test_means_of_an_average_have_the_interval_of_its_board():
     tables = {name: made_up.table(hard - lead, structures=("x", "y")) for name, lead in (("a", 0.0), ("b", 0.05))}
     rules = rules_of(n_resamples=500)
     scored = ScoredSet("x", tables)
-    board = average_board(scored, "dice", "structure-means", rules)
+    board = board_on(scored, "average", "dice", rules)
     found = assess_claim(resolve_claim(parse_claim("a > b on average dice"), scored, rules)[1], parse_claim("a > b"))
     for name, mean in found.means.items():
-        same = board[name].mean
+        same = board[name].estimate
         assert (mean.method, mean.ci_low, mean.ci_high) == ("half-case", same.ci_low, same.ci_high)
 
 

@@ -5,7 +5,6 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.stats import Scale, ScoreMatrix
-from segbench.analysis import rules_of
 from segbench.analysis.groups import (
     box_figure,
     families_of,
@@ -17,6 +16,7 @@ from segbench.analysis.groups import (
     touchstone_families,
 )
 from segbench.analysis.groups.conditions import Equals
+from segbench.boards import rules_of
 
 METADATA = {
     "a": {"sex": "m", "age": "30", "maker": "siemens", "where": "thorax,abdomen", "id": "1"},

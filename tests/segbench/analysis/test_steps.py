@@ -6,8 +6,9 @@ import pytest
 
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.executors import Crash, Outcome
-from segbench.analysis import StudyInput, analyze, families_of, rules_of, steps
+from segbench.analysis import StudyInput, analyze, families_of, steps
 from segbench.analysis.steps import Step, compute, take
+from segbench.boards import rules_of
 from tests.executors.work import do
 from tests.segbench.analysis.test_boards import random_set
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from segauge import Grid, ScoreTable, Status
 from segauge.io import write_nifti
-from segbench.leaderboard import make_leaderboard
+from segbench.boards import make_leaderboard
 from segbench.records import CaseInfo
 from segbench.registry import DatasetCase
 from segbench.site import RunFiles

@@ -14,8 +14,8 @@ import pytest
 from segauge import Status
 from segauge.errors import InvalidInput
 from segauge.report.html import Picture
+from segbench.boards import leaderboard_of
 from segbench.cli import main
-from segbench.leaderboard import leaderboard_of
 from segbench.records import load_record, save_record
 from segbench.site import render
 from segbench.site.board_page import board_illustrations, tolerance_curve
@@ -94,7 +94,7 @@ def test_the_front_page_shows_the_board_without_a_script(site):
     assert board.sentence in text.replace("&#39;", "'")
     assert "saw labels" in text
     assert "not ranked" in text
-    assert board.standings[0].win_probability >= 0.995  # in resamples, which is not certain
+    assert board.rows[0].win_probability >= 0.995  # in resamples, which is not certain
     assert "&gt;99 %" in text
 
 
@@ -135,7 +135,7 @@ def test_every_board_has_its_page_script_and_embedded_table(site):
         script = (site / "data" / "made-up" / board.structure / f"{board.metric}.js").read_text()
         address, markup = json.loads("[" + script.removeprefix("segbenchBoard(").removesuffix(");\n") + "]")
         assert address == f"data/made-up/{board.structure}/{board.metric}.js"
-        assert board.standings[0].model in markup
+        assert board.rows[0].model in markup
         assert "<script" not in (site / "embed" / "made-up" / board.structure / f"{board.metric}.html").read_text()
 
 
@@ -185,7 +185,7 @@ def test_several_records_share_a_site_and_an_overall_board(tmp_path, undrawn):
     catalog = json.loads(re.search(r'id="data-catalog">(.*?)</script>', (tmp_path / "index.html").read_text())[1])
     assert [one["key"] for one in catalog] == ["made-up", "made-up-2", "elsewhere"]
     overall = (tmp_path / "overall.html").read_text()
-    means = [leaderboard_of(record).board("average", "dice")["alpha"].mean for record in (again, other)]
+    means = [leaderboard_of(record).board("average", "dice")["alpha"].value for record in (again, other)]
     assert f"{sum(means) / 2:.3f}" in overall
     # peeker has seen one of the two test sets, so it has no overall mean.
     assert "ranked on 1 of 2" in overall
@@ -201,7 +201,7 @@ def test_mean_ranks_are_not_averaged_with_millimetres():
         tables = {"a": table(values, metrics=("hd95",), missed=missed), "b": table(far, metrics=("hd95",))}
         made = made_up(tables)
         records.append(analysed(replace(made, dataset=replace(made.dataset, name=name))))
-    assert records[1].analysis["boards"][0]["standings"][0]["mean"] < 2.0  # a mean rank
+    assert records[1].analysis["boards"][0]["rows"][0]["value"] < 2.0  # a mean rank
     assert overall_boards(chapters_of(records)) == ()
     plain = [records[0], replace(records[0], dataset=replace(records[0].dataset, name="elsewhere"))]
     (board,) = overall_boards(chapters_of(plain))
@@ -211,7 +211,7 @@ def test_mean_ranks_are_not_averaged_with_millimetres():
 def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, undrawn):
     record = organs(12)
     analysis = json.loads(json.dumps(dict(record.analysis)))
-    analysis["boards"][0]["standings"][0]["estimate"]["value"] += 0.01
+    analysis["boards"][0]["rows"][0]["estimate"]["value"] += 0.01
     path = save_record(replace(record, analysis=analysis), tmp_path / "run.json")
     assert main(["render", "--results", str(path), "--out", str(tmp_path / "site")]) == 5
     assert "1 does not follow" in (tmp_path / "site" / "index.html").read_text()
@@ -288,12 +288,12 @@ def test_the_history_of_a_test_set_shows_every_record(tmp_path, undrawn):
     chapters = chapters_of([older, newer])
     series = history_of(chapters).series()
     boards = [leaderboard_of(one).board("average", "dice") for one in (older, newer)]
-    assert list(series) == [standing.model for standing in boards[1].standings]
+    assert list(series) == [standing.model for standing in boards[1].rows]
     curve = series["alpha"]
     assert (curve.x, curve.value) == ([1.0, 2.0], [board["alpha"].estimate.value for board in boards])
     assert (curve.low, curve.high) == tuple([getattr(b["alpha"].estimate, end) for b in boards] for end in ENDS)
-    # A model that is only shown has a mean and no interval on the board over all structures.
-    assert (series["peeker"].value, list(series["peeker"].low)) == ([board["peeker"].mean for board in boards], [])
+    # A model that is only shown has its own mean and interval.
+    assert series["peeker"].value == [board["peeker"].estimate.value for board in boards]
     render([older, newer], tmp_path)
     text = (tmp_path / "datasets.html").read_text()
     assert "record by record" in text

@@ -12,8 +12,8 @@ from segauge.errors import SegaugeError
 from segauge.report import figures
 from segauge.report.figures import Cases, Point
 from segauge.report.html import Picture
+from segbench.boards import make_leaderboard
 from segbench.cli import main
-from segbench.leaderboard import make_leaderboard
 from segbench.site import render
 from segbench.site.board_page import MOST_DRAWN, board_illustrations, scores_of
 from segbench.site.cases import MODELS_AT_ONCE, MOST_MODELS
@@ -153,7 +153,7 @@ def test_a_page_of_cases_begins_with_a_few_models_and_has_the_others_beside_it(t
         order += [column["name"] for column in columns]
     assert not (tmp_path / "made-up/organ-1/dice.cases.4.js").exists()
     board = make_leaderboard(made).board("organ 1", "dice")
-    assert order == [standing.model for standing in board.standings][:MOST_MODELS]
+    assert order == [standing.model for standing in board.rows][:MOST_MODELS]
     assert "those of the other 3 are in the" in page
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import SegaugeError
-from segbench.analysis import rules_of
+from segbench.boards import rules_of
 from segbench.cli import main
 from segbench.records import save_record
 from segbench.studies import StudyOptions, read_study

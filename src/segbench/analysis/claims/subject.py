@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from segauge.errors import InvalidInput
-from segauge.stats import ScoreMatrix
+from segauge.stats import AVERAGE, AVERAGE_RULES, ScoredSet, ScoreMatrix
 from segbench.analysis.claims.grammar import EVERYBODY, Claim
 from segbench.analysis.names import find_name
-from segbench.analysis.rules import AVERAGE_RULES, Rules
-from segbench.analysis.scored_set import AVERAGE, ScoredSet
+from segbench.boards import Rules
 
 _METRIC_ALIASES = {"dsc": "dice", "jaccard": "iou", "surface dice": "nsd"}
 

@@ -13,10 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
-from segauge.stats import ScoreMatrix, kruskal_wallis, mann_whitney
+from segauge.stats import AVERAGE, ScoredSet, ScoreMatrix, kruskal_wallis, mann_whitney
 from segbench.analysis.groups.declaration import Family, Metadata
 from segbench.analysis.groups.membership import Membership, membership
-from segbench.analysis.scored_set import AVERAGE, ScoredSet
 
 #: Thresholds of the stars: p at or below.
 STARS = ((0.0001, "****"), (0.001, "***"), (0.01, "**"), (0.05, "*"))

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segauge.stats import (
+    AVERAGE,
     Gap,
     Interaction,
+    ScoredSet,
     ScoreMatrix,
     StratifiedGap,
     SubgroupReport,
@@ -22,8 +24,7 @@ from segauge.stats import (
 )
 from segbench.analysis.groups.declaration import Family, Metadata
 from segbench.analysis.groups.membership import Membership, membership
-from segbench.analysis.rules import Rules
-from segbench.analysis.scored_set import AVERAGE, ScoredSet
+from segbench.boards import Rules
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,60 @@
+"""How a board is printed in a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from segauge.cli.sources import one_line
+from segauge.cli.tables import print_table
+from segauge.plural import chance_text, counted
+from segauge.stats import Board, BoardRow
+from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
+
+_RIGHT = ("place", "n", "failed", "rank range", "chance to lead on new cases", "mean rank")
+
+
+def print_board(
+    out: Any, board: Board, *, title: str = "", extra: str = "", further: Callable[[BoardRow], str] | None = None
+) -> None:
+    """Print a board as a table, its verdict, and what must be known about it; `extra` heads the column of `further`."""
+    unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
+    named = title or f"{board.structure} {board.metric}".strip() + unit
+    if board.rows:
+        rows = [
+            _titles(board, extra),
+            *(_cells(board, row, None if further is None else further(row)) for row in board.rows),
+        ]
+        print_table(out, one_line(f"{named}, {counted(board.n_cases, 'case')}"), rows, keys=2, right=_RIGHT)
+    else:
+        out.print(one_line(named), markup=False)
+    out.print(one_line(board.sentence), markup=False)
+    for note in board.notes:
+        if note == RANKED_WITHIN_CASES or NOTHING_TO_FIND in note:
+            out.print(f"note: {note}", markup=False)
+    out.print()
+
+
+def _titles(board: Board, extra: str) -> list[str]:
+    by_ranks = ["mean rank"] if board.is_by_ranks else []
+    last = [extra] if extra else []
+    level = f"{100 * board.level:g} %"
+    middle = ["place", "model", *by_ranks, f"mean [{level}]", "n", "failed", "rank range"]
+    return [*middle, "chance to lead on new cases", *last]
+
+
+def _cells(board: Board, row: BoardRow, last: str | None) -> list[str]:
+    estimate = row.estimate
+    by_ranks = ["" if row.value is None else f"{row.value:.2f}"] if board.is_by_ranks else []
+    cells = [
+        str(row.place or "-"),
+        row.model,
+        *by_ranks,
+        "no value" if estimate is None else str(estimate),
+        "" if estimate is None else str(estimate.n),
+        f"{row.failed} of {row.n}" if row.n else "",
+        row.rank_range,
+        chance_text(row.win_probability),
+        *([] if last is None else [last]),
+    ]
+    return [one_line(cell) for cell in cells]
