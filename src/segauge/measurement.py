@@ -24,7 +24,7 @@ from segauge.metrics.parts import LabelArray, Options, StructureParts
 from segauge.metrics.surface import HdMode, check_hd_mode, check_tolerance, check_tolerances, nsd_curve
 from segauge.notebook import NotebookTable, Shown
 from segauge.placement import check_frames_of_reference
-from segauge.scores import MetricInfo, Score, ScoreTable, Status
+from segauge.scores import NOT_IN_GROUND_TRUTH, MetricInfo, Missing, Score, ScoreTable, Status
 
 Labels = tuple[int, ...]
 Structures = Labeling | Mapping[str, int | Iterable[int]] | Iterable[int]
@@ -144,12 +144,13 @@ def measure_layers(
     linear = voxel_steps(layers.gt.grid.affine)
     tolerances = _tolerances(labeling.structures, nsd_tolerance)
     scores: dict[str, tuple[Status, dict[str, float | None]]] = {}
-    causes: dict[str, dict[str, str]] = {}
+    causes: dict[str, dict[str, Missing]] = {}
     curves: dict[str, npt.NDArray[np.float64]] = {}
     for name, gt_labels in labeling.structures.items():
         chosen = replace(options, tolerance_mm=tolerances[name])
         parts = layers.parts_of(pred_labeling.labels_of(name), gt_labels, labeling.ignore, linear, chosen)
         scores[name] = (parts.status, {info.key: info.function(parts) for info in metrics})
+        causes[name] = _undefined(parts.status, metrics)
         if parts.status is Status.PRESENT:
             causes[name] = _causes(parts, metrics, scores[name][1])
             if nsd_curve_mm and parts.distances is not None:
@@ -158,13 +159,22 @@ def measure_layers(
     return Measurement(table, metrics, curves, nsd_curve_mm)
 
 
-def _causes(parts: StructureParts, metrics: Iterable[MetricInfo], found: Mapping[str, float | None]) -> dict[str, str]:
+def _causes(
+    parts: StructureParts, metrics: Iterable[MetricInfo], found: Mapping[str, float | None]
+) -> dict[str, Missing]:
     """Return by metric why a structure that is in both masks has no value."""
     return {
-        info.key: _cause(parts, info, value)
+        info.key: Missing.of(parts.status, _cause(parts, info, value))
         for info in metrics
         if (value := found[info.key]) is None or not math.isfinite(value)
     }
+
+
+def _undefined(status: Status, metrics: Iterable[MetricInfo]) -> dict[str, Missing]:
+    """Return the metrics that are not defined for a structure that the ground truth lacks, and so count neither way."""
+    if status not in NOT_IN_GROUND_TRUTH:
+        return {}
+    return {info.key: Missing(status, words.NO_GROUND_TRUTH, "nothing") for info in metrics if info.needs_gt}
 
 
 def _cause(parts: StructureParts, info: MetricInfo, value: float | None) -> str:

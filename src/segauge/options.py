@@ -24,6 +24,7 @@ from segauge.measurement import checked_tolerance
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.conventions import CONVENTIONS, check_convention
 from segauge.metrics.definitions.noise import FLOORED, noise_keys
+from segauge.metrics.matching import Assignment, DetectionRules, MatchRule, detection_of
 from segauge.metrics.surface import HdMode
 from segauge.stats.estimation import require_method
 from segauge.stats.missing import AUTO, MissingPolicy
@@ -304,7 +305,42 @@ class Measuring:
         recorded="if given",
     )
     detection_iou: float = _option(
-        0.1, "IoU from which a lesion counts as found", metavar="IOU", read=probability, flag="--detection-iou"
+        0.1,
+        "IoU from which a lesion counts as found; panoptic quality has its own threshold (`pq` 0.5, `pq@0.3`)",
+        metavar="IOU",
+        read=probability,
+        flag="--detection-iou",
+    )
+    detection_match: MatchRule = _option(
+        "iou",
+        "what makes a predicted lesion match: its IoU, one shared voxel (overlap), or its centroid in the lesion",
+        choices=get_args(MatchRule),
+        flag="--detection-match",
+        recorded="if given",
+    )
+    detection_assign: Assignment = _option(
+        "greedy",
+        "who gets whom among matching lesions: one to one by the highest IoU (greedy) or by the greatest sum of IoUs "
+        "(optimal), or several predicted lesions to one (many-to-one)",
+        choices=get_args(Assignment),
+        flag="--detection-assign",
+        recorded="if given",
+    )
+    detection_connectivity: int | None = _option(
+        None,
+        "neighbours that make voxels one lesion: 6, 18 or 26, in 2-D 4 or 8 (default: those that share a face)",
+        metavar="N",
+        read=whole_number,
+        flag="--detection-connectivity",
+        recorded="if given",
+    )
+    detection_min_volume_ml: float | None = _option(
+        None,
+        "leave out ground-truth lesions smaller than this",
+        metavar="ML",
+        read=number_above_zero,
+        flag="--detection-min-volume-ml",
+        recorded="if given",
     )
 
     def __post_init__(self) -> None:
@@ -312,9 +348,12 @@ class Measuring:
         check_surface(self.surface)
         _one_of("hd", self.hd, get_args(HdMode))
         check_convention(self.convention)
-        if not 0 < self.detection_iou <= 1:
-            raise InvalidInput(f"detection_iou: expected a number above 0 and up to 1, got {self.detection_iou!r}.")
+        self.detection_rules()
         object.__setattr__(self, "nsd_tolerance", checked_tolerance(self.nsd_tolerance))
+
+    def detection_rules(self) -> DetectionRules:
+        """Return which lesions count, and when one counts as found."""
+        return detection_of(vars(self))
 
     def metric_keys(self) -> tuple[str, ...]:
         """Return the keys of the metrics that were asked for, or of the usual ones; perhaps with noise floors."""

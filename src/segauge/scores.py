@@ -142,6 +142,8 @@ class MetricInfo:
             nothing), or depends on which of the two it is.
         when_absent: the value where the structure is in neither mask and nothing was predicted rightly: 0 lesions
             invented. It counts like any other. None where such a case says nothing, as of the overlap.
+        needs_gt: True if the metric is not defined where the ground truth lacks the structure: a spurious structure
+            has no value then, and counts neither way.
 
     """
 
@@ -155,6 +157,7 @@ class MetricInfo:
     function: Callable[..., float | None]
     when_failed: float | None = None
     when_absent: float | None = None
+    needs_gt: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,7 +220,7 @@ class ScoreTable(NotebookTable):
         case_id: str,
         metrics: Sequence[str],
         scores: Mapping[str, tuple[Status, Mapping[str, float | None]]],
-        causes: Mapping[str, Mapping[str, str]] | None = None,
+        causes: Mapping[str, Mapping[str, Missing]] | None = None,
     ) -> ScoreTable:
         """Return the table of one case from its structures' status and values.
 
@@ -233,9 +236,9 @@ class ScoreTable(NotebookTable):
             np.array(cells, dtype=np.float64).reshape(1, len(scores), len(metrics)),
             status,
             {
-                (case_id, structure, metric): Missing.of(scores[structure][0], because)
+                (case_id, structure, metric): missing
                 for structure, found in (causes or {}).items()
-                for metric, because in found.items()
+                for metric, missing in found.items()
             },
         )
 

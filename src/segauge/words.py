@@ -17,6 +17,7 @@ NO_CENTERLINE = "there is no centerline"
 NO_SURFACE = "there is no surface outside the ignored voxels"
 OBLIQUE_AXES = "the axes of the grid are not at right angles"
 IGNORED_CUT = "ignored voxels cut the objects"
+NO_GROUND_TRUTH = "it is not defined without the structure in the ground truth"
 UNDEFINED = "it is not defined for these masks"
 #: Why a cell of a table that was read has no value and no status.
 NOT_IN_FILE = "the file does not have it"
@@ -35,6 +36,31 @@ def without_value(metrics: Iterable[str], because: str) -> str:
 def lacking(status: str, because: str) -> str:
     """Return why a structure that the ground truth does not have is absent in a case that could not be measured."""
     return f"{status}: {because}; the ground truth lacks the structure, so it counts neither way"
+
+
+_ASSIGNMENTS = {
+    "greedy": "one to one, the highest IoU first",
+    "optimal": "one to one with the greatest sum of IoUs",
+    "many-to-one": "several predicted lesions to one where that raises the IoU",
+}
+_NEIGHBOURS = {None: "a face", 1: "a face", 6: "a face", 2: "a face or an edge", 18: "a face or an edge"}
+
+
+def lesion_rules(
+    match: str, assign: str, iou_threshold: float, connectivity: int | None, min_volume_ml: float | None
+) -> str:
+    """Return what a lesion is and when it is found, in two sentences that can be published."""
+    passing = {
+        "iou": f"from an IoU of {iou_threshold:g}",
+        "overlap": "if they share a voxel",
+        "centroid": "if the centroid of the predicted lesion lies in the ground-truth lesion",
+    }[match]
+    neighbours = _NEIGHBOURS.get(connectivity, "a face, an edge or a corner")
+    least = f" Ground-truth lesions below {min_volume_ml:g} ml were left out." if min_volume_ml else ""
+    return (
+        f"Lesions are connected components of voxels that share {neighbours}; predicted and ground-truth lesions match "
+        f"{passing}, {_ASSIGNMENTS[assign]}.{least}"
+    )
 
 
 def of_structure(whole: str, by_metric: Mapping[str, str]) -> str:

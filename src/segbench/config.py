@@ -12,6 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.io.yaml_files import read_yaml
 from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.matching import DETECTION_OPTIONS, detection_of
 from segauge.stats import METHODS
 from segbench.suggestions import unknown
 from segbench.typed import STRICT, Checked, Expected, Is, validated
@@ -119,6 +120,19 @@ def _tolerance(value: Any) -> float | str | dict[str, float]:
     return _numbers(value) if isinstance(value, Mapping) else _positive(value)
 
 
+def _detection(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise Expected(f"a mapping with any of {', '.join(_DETECTION_KEYS)}", value)
+    for key in value:
+        if key not in _DETECTION_KEYS:
+            raise InvalidInput(unknown("option", str(key), _DETECTION_KEYS))
+    try:
+        detection_of({f"detection_{key}": part for key, part in value.items()})
+    except TypeError:
+        raise Expected("numbers and names", dict(value)) from None
+    return dict(value)
+
+
 def executor_name(name: str) -> str:
     """Return where predictions are made, or say what there is."""
     if name not in EXECUTORS and "://" not in name:
@@ -145,6 +159,13 @@ _MODELS = (
 )
 _IDS = '{"type": "array", "items": {"type": ["string", "integer"]}, "minItems": 1}'
 _TOLERANCE = '{"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "dataset"}, ' + _POSITIVE_NUMBERS + "]}"
+_DETECTION_KEYS = tuple(key.removeprefix("detection_") for key in DETECTION_OPTIONS)
+_DETECTION = (
+    '{"type": "object", "additionalProperties": false, "properties": {"match": {"enum": ["iou", "overlap", "centroid"]}, '
+    '"assign": {"enum": ["greedy", "optimal", "many-to-one"]}, "iou": {"type": "number", "exclusiveMinimum": 0, '
+    '"maximum": 1}, "connectivity": {"enum": [6, 18, 26, 4, 8, 1, 2, 3]}, "min_volume_ml": {"type": "number", '
+    '"minimum": 0}}}'
+)
 _EXECUTOR = '{"type": "string", "description": "serial, processes, dask, modal, or the address of a dask scheduler"}'
 
 Count = Annotated[int, Is("a whole number from 1 on", (("ge", 1),))]
@@ -165,6 +186,8 @@ class RunConfig:
         stratify_by: metadata column of a stratified selection.
         structures: which structures are scored (`organs` is the same key); all of the dataset's if None.
         metrics: keys of segauge's catalog.
+        detection: when a lesion counts as found: match, assign, iou, connectivity, min_volume_ml, as the options
+            `detection_...` of `segauge.evaluate`.
         nsd_tolerance: of the normalised surface distance in mm, one for all or one per structure; "dataset" for the
             tolerances of the dataset's makers.
         resample: "nearest" to bring predictions on another grid to that of the ground truth.
@@ -196,6 +219,7 @@ class RunConfig:
     structures: Names | None = None
     metrics: Annotated[tuple[str, ...], Checked(_metrics, _NAMES)] = DEFAULT_METRICS
     nsd_tolerance: Annotated[float | str | Mapping[str, float], Checked(_tolerance, _TOLERANCE)] = 1.0
+    detection: Annotated[Mapping[str, Any], Checked(_detection, _DETECTION)] = field(default_factory=dict)
     resample: Literal["nearest"] | None = None
     confidence: Annotated[float, Is("a number above 0 and below 1, such as 0.95", (("gt", 0), ("lt", 1)))] = 0.95
     interval: str = "auto"
@@ -217,6 +241,11 @@ class RunConfig:
     cache_dir: Path = Path("predictions")
     results_path: Path = Path("results/run.json")
     written: Mapping[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+
+    @property
+    def detection_options(self) -> dict[str, Any]:
+        """When a lesion counts as found, as arguments of `segauge.evaluate`."""
+        return {f"detection_{key}": value for key, value in self.detection.items()}
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any], *, source: str = "config") -> RunConfig:

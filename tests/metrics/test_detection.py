@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 from scipy.optimize import linear_sum_assignment
 
+from segauge import measure
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.geometry.components import pack_mask
 from segauge.metrics.detection import DetectionScores, SizeBin, detect_lesions, detection_scores
@@ -181,7 +182,8 @@ def test_optimal_gives_up_the_best_pair_for_a_better_sum() -> None:
     greedy, optimal = (detection_scores(pred, gt, assign=assign) for assign in ("greedy", "optimal"))
     assert greedy == DetectionScores(1, 1, 1)  # of the equal IoUs the first bar's comes first
     assert optimal == DetectionScores(2, 0, 0)
-    assert optimal.sq == pytest.approx((6 / 17 + 3 / 10) / 2, rel=1e-15)
+    assert [lesion.iou for lesion in optimal.gt_lesions()] == pytest.approx([3 / 10, 6 / 17], rel=1e-15)
+    assert detection_scores(pred, gt, assign="optimal", pq_threshold=0.1).sq == pytest.approx((6 / 17 + 3 / 10) / 2)
 
 
 @given(mask_pairs() | chains(), st.sampled_from([0.05, 0.1, 0.25]), st.sampled_from(["iou", "overlap"]))
@@ -192,8 +194,8 @@ def test_optimal_sum_is_that_of_the_hungarian_method(
     eligible = np.where(table >= threshold, table, 0.0) if match == "iou" else table
     best = eligible[linear_sum_assignment(eligible, maximize=True)].sum()
     scores = detection_scores(*pair, threshold, 1, match=match, assign="optimal")
-    assert scores.sq * scores.tp == pytest.approx(best, rel=1e-12)  # the same IoUs, added in another order
     lesions = scores.gt_lesions()
+    assert sum(lesion.iou or 0.0 for lesion in lesions) == pytest.approx(best, rel=1e-12)  # added in another order
     partners = [lesion.partners for lesion in lesions if lesion.partners]
     assert all(len(one) == 1 for one in partners)
     assert len(set(partners)) == len(partners) == scores.tp
@@ -397,14 +399,35 @@ def test_lesions_say_where_and_how_large_they_are() -> None:
     mask_pairs() | chains() | chains(),
     st.sampled_from(["greedy", "optimal", "many-to-one"]),
     st.sampled_from(["iou", "overlap", "centroid"]),
+    st.sampled_from([0.1, 0.5, 0.7]),
 )
-def test_panoptic_quality_is_the_product(pair: tuple[BoolArray, BoolArray], assign: str, match: str) -> None:
-    scores = detection_scores(*pair, match=match, assign=assign)
-    ious = [lesion.iou for lesion in scores.gt_lesions() if lesion.iou is not None]
-    halves = scores.tp + (scores.fp + scores.fn) / 2
+def test_panoptic_quality_is_the_product(
+    pair: tuple[BoolArray, BoolArray], assign: str, match: str, threshold: float
+) -> None:
+    """Whatever makes a lesion found, panoptic quality counts pairs by their IoU, from a threshold of its own."""
+    scores = detection_scores(*pair, match=match, assign=assign, pq_threshold=threshold)
+    at_threshold = detection_scores(*pair, threshold, assign=assign)
+    ious = [lesion.iou for lesion in at_threshold.gt_lesions() if lesion.iou is not None]
+    halves = at_threshold.tp + (at_threshold.fp + at_threshold.fn) / 2
     assert scores.pq == pytest.approx(sum(ious) / halves if halves else 1.0, rel=1e-12)  # the same numbers, regrouped
+    assert scores.rq == pytest.approx(at_threshold.tp / halves if halves else 1.0, rel=1e-12)
     assert 0.0 <= scores.pq <= min(scores.sq, scores.rq) <= 1.0
-    assert len(ious) == scores.tp
+    assert scores.panoptic.iou_threshold == threshold
+
+
+def test_panoptic_quality_is_at_an_iou_of_one_half() -> None:
+    """It was at that of detection, 0.1: PQ 0.8 with SQ 0.8 and RQ 1 for the pair below."""
+    gt = row("##########.##########")
+    pred = row("##########.######....")  # IoU 1 and 0.6
+    assert detection_scores(pred, gt).pq == pytest.approx(0.8)
+    pred = row("##########.####......")  # IoU 1 and 0.4
+    scores = detection_scores(pred, gt)
+    assert (scores.tp, scores.f1) == (2, 1.0)
+    assert (scores.sq, scores.rq, scores.pq) == (1.0, 0.5, 0.5)
+    assert str(scores.panoptic) == "PQ 0.5000 (SQ 1.0000, RQ 0.5000) at IoU 0.5"
+    found = measure(pred, gt, {"lesion": 1}, ["pq", "sq", "rq", "lesion_f1", "pq@0.4", "rq@0.41"])
+    assert [found["lesion", key].value for key in found.table.metrics] == [0.5, 1.0, 0.5, 1.0, 0.7, 0.5]
+    assert [info.name for info in found.metrics][0::4] == ["Panoptic quality at IoU 0.5", "Panoptic quality at IoU 0.4"]
 
 
 @given(

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy import ndimage
 
 import segauge
+from segauge import Case, Status, evaluate, measure
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.geometry.components import pack_mask
 from segauge.metrics import lesions
@@ -272,3 +273,50 @@ def test_lesionwise_distances_keep_to_the_threads_given(monkeypatch: pytest.Monk
     label_map = volume(CUBE).astype(np.uint8)
     segauge.measure(label_map, label_map, [1], ["lesionwise_hd95@brats-2023-gli"], threads=1)
     assert asked == [1]
+
+
+# autoPET by year.
+
+
+def autopet(kind: str) -> tuple[np.ndarray, np.ndarray]:
+    pred, gt = np.zeros((2, 8, 8, 8), dtype=np.uint8)
+    if kind != "spurious":
+        gt[1:3, 1:3, 1:3] = 1
+    if kind != "missed":
+        pred[5:7, 5:7, 5:7] = 1
+    return pred, gt
+
+
+@pytest.mark.parametrize(
+    ("kind", "rules", "expected"),
+    [
+        ("present", "autopet-2022", (0.0, 0.008, 0.008)),
+        ("present", "autopet-2024", (0.0, 0.008, 0.008)),
+        ("missed", "autopet-2022", (0.0, 0.0, 0.008)),
+        ("missed", "autopet-2024", (0.0, 0.0, 0.008)),
+        ("spurious", "autopet-2022", (0.0, 0.008, 0.0)),
+        ("spurious", "autopet-2024", (None, 0.008, None)),
+    ],
+)
+def test_autopet_by_year(kind: str, rules: str, expected: tuple[float | None, ...]) -> None:
+    """Without lesions in the ground truth, Dice and the false negative volume were 0 whatever the year."""
+    keys = [f"{name}@{rules}" for name in ("dice", "false_positive_volume", "false_negative_volume")]
+    found = measure(*autopet(kind), {"lesion": 1}, keys)
+    assert tuple(found["lesion", key].value for key in keys) == pytest.approx(expected)
+    volumes = false_volumes(*autopet(kind), 1.0, rules=rules)
+    assert (volumes.false_positive_ml, volumes.false_negative_ml) == pytest.approx(expected[1:])
+
+
+def test_what_autopet_does_not_define_counts_neither_way() -> None:
+    cases = [Case(kind, *autopet(kind)) for kind in ("present", "missed", "spurious")]
+    keys = ["dice", "dice@autopet-2022", "dice@autopet-2024"]
+    result = evaluate(cases, metrics=keys, detection=False)
+    missing = result.table["spurious", "foreground", "dice@autopet-2024"].missing
+    assert (missing.status, missing.counts_as) == (Status.SPURIOUS, "nothing")
+    assert [result.summary()[key].n for key in keys] == [3, 3, 2]
+    assert result.summary()["dice@autopet-2024"].excluded == {"spurious": 1}
+
+
+def test_rules_of_no_year_are_refused() -> None:
+    with pytest.raises(InvalidInput, match="autopet-2022"):
+        false_volumes(*autopet("present"), 1.0, rules="autopet")

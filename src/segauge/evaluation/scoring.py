@@ -24,7 +24,6 @@ from segauge.labelmap import LabelMap
 from segauge.measurement import LayerPairs, Measurement, followed_convention, measure_layers
 from segauge.metrics.catalog import is_in_mm, resolve_metrics
 from segauge.metrics.conventions import Convention
-from segauge.metrics.matching import DetectionRules
 from segauge.metrics.parts import Options
 from segauge.options import Measuring, recorded
 from segauge.options import Reading as ReadingOptions
@@ -59,8 +58,10 @@ class ScoringOptions:
 
     def measured(self, threads: int | None) -> Options:
         """Return what the metrics of a structure are computed by."""
-        rules = DetectionRules(iou_threshold=self.measuring.detection_iou)
-        return Options(self.measuring.surface, self.measuring.hd, rules, threads=threads, convention=self.followed())
+        measuring = self.measuring
+        return Options(
+            measuring.surface, measuring.hd, measuring.detection_rules(), threads=threads, convention=self.followed()
+        )
 
     def _require_every_tolerance(self) -> None:
         given = self.measuring.nsd_tolerance

@@ -21,6 +21,7 @@ CATALOG = MappingProxyType(
             *surfaces.SURFACE,
             *counts.VOLUME,
             *lesions.DETECTION,
+            *lesions.PANOPTIC,
             *lesions.VOLUMES,
             *lesions.LESIONWISE,
             *centerline.CENTERLINE,

@@ -7,7 +7,7 @@ connected components; `DetectionRules` says when a predicted lesion answers a gr
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -27,6 +27,10 @@ from segauge.metrics.matching import (
     match_lesions,
 )
 from segauge.notebook import NotebookTable, Shown
+
+#: IoU from which a pair of lesions counts for panoptic quality, as it is defined (Kirillov et al. 2019,
+#: arXiv:1801.00868). At more than 0.5 no lesion can match two others, whatever the order.
+PANOPTIC_IOU = 0.5
 
 #: Borders between lesion sizes in ml (a ball of 0.1 ml is 6 mm across, of 1 ml 12 mm, of 10 ml 27 mm).
 SIZE_EDGES_ML = (0.1, 1.0, 10.0)
@@ -72,10 +76,55 @@ class SizeBin:
 
 
 @dataclass(frozen=True)
+class PanopticQuality:
+    """Panoptic quality and its parts, with the IoU from which a pair of lesions counts.
+
+    Attributes:
+        tp, fp, fn: lesions found, invented and missed at this threshold.
+        iou_sum: sum of the IoUs of the found lesions.
+        iou_threshold: IoU from which a lesion counts as found.
+
+    >>> print(PanopticQuality(2, 1, 0, 1.5, 0.5))
+    PQ 0.6000 (SQ 0.7500, RQ 0.8000) at IoU 0.5
+
+    """
+
+    tp: int
+    fp: int
+    fn: int
+    iou_sum: float
+    iou_threshold: float
+
+    @property
+    def rq(self) -> float:
+        """Recognition quality, tp / (tp + fp / 2 + fn / 2), in [0, 1]; 1 where there are no lesions in either mask."""
+        return _share(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+
+    @property
+    def sq(self) -> float:
+        """Segmentation quality, the mean IoU of the found lesions, in [0, 1].
+
+        Nothing found: 0, or 1 where there are no lesions in either mask.
+        """
+        if self.tp == 0:
+            return 1.0 if self.fp == self.fn == 0 else 0.0
+        return self.iou_sum / self.tp
+
+    @property
+    def pq(self) -> float:
+        """Panoptic quality, `sq * rq`, in [0, 1]."""
+        return self.sq * self.rq
+
+    def __str__(self) -> str:
+        return f"PQ {self.pq:.4f} (SQ {self.sq:.4f}, RQ {self.rq:.4f}) at IoU {self.iou_threshold:g}"
+
+
+@dataclass(frozen=True)
 class DetectionScores(NotebookTable):
     """How many lesions were found (tp), invented (fp) and missed (fn), and which.
 
     tp and fn count ground-truth lesions, fp counts predicted lesions. Two results are equal if their counts are.
+    `panoptic` has the counts at the IoU threshold of panoptic quality, which is another one than that of detection.
     """
 
     tp: int
@@ -83,6 +132,7 @@ class DetectionScores(NotebookTable):
     fn: int
     matching: LesionMatching | None = field(default=None, repr=False, compare=False)
     voxel_volume_mm3: float | None = field(default=None, repr=False, compare=False)
+    panoptic: PanopticQuality | None = field(default=None, repr=False, compare=False)
 
     def shown(self) -> Shown:
         """Return what a notebook shows."""
@@ -106,24 +156,18 @@ class DetectionScores(NotebookTable):
 
     @property
     def rq(self) -> float:
-        """Recognition quality, tp / (tp + fp / 2 + fn / 2): another name of `f1`."""
-        return self.f1
+        """Recognition quality in [0, 1], at the threshold of `panoptic` (IoU 0.5)."""
+        return self._panoptic.rq
 
     @property
     def sq(self) -> float:
-        """Segmentation quality, the mean IoU of the found lesions, in [0, 1].
-
-        Nothing found: 0, or 1 where there are no lesions in either mask.
-        """
-        iou = self._known.gt_iou
-        if self.tp == 0:
-            return 1.0 if self.fp == self.fn == 0 else 0.0
-        return float(np.sum(iou[~np.isnan(iou)])) / self.tp
+        """Segmentation quality in [0, 1], the mean IoU of the lesions found at the threshold of `panoptic`."""
+        return self._panoptic.sq
 
     @property
     def pq(self) -> float:
-        """Panoptic quality, `sq * rq`, in [0, 1]."""
-        return self.sq * self.rq
+        """Panoptic quality, `sq * rq`, in [0, 1], at the threshold of `panoptic` (IoU 0.5)."""
+        return self._panoptic.pq
 
     def gt_lesions(self) -> tuple[Lesion, ...]:
         """Return every ground-truth lesion: how large, found by what, how well."""
@@ -171,6 +215,12 @@ class DetectionScores(NotebookTable):
         return tuple(SizeBin(*one) for one in bins)
 
     @property
+    def _panoptic(self) -> PanopticQuality:
+        if self.panoptic is None:
+            raise InvalidInput("These scores were made from counts alone; detection_scores() also has the IoUs.")
+        return self.panoptic
+
+    @property
     def _known(self) -> LesionMatching:
         if self.matching is None:
             raise InvalidInput("These scores were made from counts alone; detection_scores() also keeps the lesions.")
@@ -187,12 +237,14 @@ def detection_scores(
     assign: Assignment = "greedy",
     min_volume_ml: float | None = None,
     spacing: float | Sequence[float] | None = None,
+    pq_threshold: float = PANOPTIC_IOU,
 ) -> DetectionScores:
     """Return how many lesions of `gt` are found in `pred`, how many are missed and how many invented.
 
     Both masks are arrays of bool or integers (non-zero is inside) of the same shape. By default a predicted and a
     ground-truth lesion may match if their IoU is at least `iou_threshold`, and pairs are taken one to one, highest
     IoU first. `DetectionRules` defines the other options; `spacing` (voxel edges in mm) is needed for volumes.
+    Panoptic quality and its parts (`pq`, `sq`, `rq`) count pairs from an IoU of `pq_threshold`.
 
     Raises:
         ShapeMismatch: if the masks differ in shape.
@@ -202,11 +254,15 @@ def detection_scores(
     check_same_shape(pred_array, gt_array)
     rules = DetectionRules(match, assign, iou_threshold, connectivity, min_volume_ml)
     volume = None if spacing is None else float(np.prod(normalize_spacing(spacing, gt_array.ndim)))
-    return detect_lesions(pack_mask(pred_array), pack_mask(gt_array), rules, volume)
+    return detect_lesions(pack_mask(pred_array), pack_mask(gt_array), rules, volume, pq_threshold)
 
 
 def detect_lesions(
-    pred: PackedMask, gt: PackedMask, rules: DetectionRules | None = None, voxel_volume_mm3: float | None = None
+    pred: PackedMask,
+    gt: PackedMask,
+    rules: DetectionRules | None = None,
+    voxel_volume_mm3: float | None = None,
+    pq_threshold: float = PANOPTIC_IOU,
 ) -> DetectionScores:
     """Return the detection scores of two packed masks of the same shape (cut to any box that holds both).
 
@@ -216,10 +272,19 @@ def detect_lesions(
     volume = voxel_volume_mm3 if len(gt.shape) == 3 else None
     components = [label_components(mask, rules.connectivity) for mask in (pred, gt)]
     matching = match_lesions(components[0], components[1], rules, volume)
+    strict = replace(rules, match="iou", iou_threshold=pq_threshold)
+    same = strict == rules
+    panoptic = matching if same else match_lesions(components[0], components[1], strict, volume)
+    tp, fp, fn = _counts(panoptic)
+    quality = PanopticQuality(tp, fp, fn, float(np.nansum(panoptic.gt_iou)), pq_threshold)
+    return DetectionScores(*_counts(matching), matching, volume, quality)
+
+
+def _counts(matching: LesionMatching) -> tuple[int, int, int]:
+    """Return how many lesions were found, invented and missed."""
     tp = int(np.count_nonzero(matching.gt_found))
     fn = int(np.count_nonzero(matching.gt_kept)) - tp
-    fp = int(np.count_nonzero(matching.pred_kept & ~matching.pred_matched))
-    return DetectionScores(tp, fp, fn, matching, volume)
+    return tp, int(np.count_nonzero(matching.pred_kept & ~matching.pred_matched)), fn
 
 
 def _share(part: int, whole: int) -> float:

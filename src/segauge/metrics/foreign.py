@@ -24,7 +24,6 @@ ALIASES = MappingProxyType(
         "rec": "sensitivity",
         "prec": "precision",
         "fbeta": "fbeta@2",
-        "rq": "lesion_f1",
         "hausdorff": "hd",
         "surface_distance": "assd",
         "asd": "assd",

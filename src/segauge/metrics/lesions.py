@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 import numpy as np
@@ -214,29 +214,46 @@ def mean_lesionwise(
     return _averages(lesions, fp, known.penalty_mm)
 
 
+#: The rules of autoPET by year. Without lesions in the ground truth, the false negative volume is 0 in 2022; since
+#: 2024 neither it nor Dice is defined there.
+AUTOPET_RULES = ("autopet-2022", "autopet-2024")
+
+
 @dataclass(frozen=True)
 class FalseVolumes:
-    """Volume in ml, and number, of the lesions that share no voxel with the other mask."""
+    """Volume in ml, and number, of the lesions that share no voxel with the other mask.
+
+    `false_negative_ml` is None where the rules do not define it.
+    """
 
     false_positive_ml: float
-    false_negative_ml: float
+    false_negative_ml: float | None
     false_positives: int
     false_negatives: int
 
 
 def false_volumes(
-    pred: npt.ArrayLike, gt: npt.ArrayLike, spacing: float | Sequence[float], connectivity: int | None = 18
+    pred: npt.ArrayLike,
+    gt: npt.ArrayLike,
+    spacing: float | Sequence[float],
+    connectivity: int | None = 18,
+    *,
+    rules: str = "autopet-2022",
 ) -> FalseVolumes:
-    """Return the false positive and false negative volume by the rules of autoPET.
+    """Return the false positive and false negative volume by the rules of autoPET in one year.
 
     Lesions are 18-connected components. The false positive volume is that of the predicted lesions which share no
     voxel with the ground truth, the false negative volume that of the ground-truth lesions which share no voxel with
     the prediction; one shared voxel saves the whole lesion, touching does not. Any size counts. In ml, 0 or more.
+    Without lesions in the ground truth the false negative volume is 0 by "autopet-2022", and None by "autopet-2024".
     """
+    if rules not in AUTOPET_RULES:
+        raise InvalidInput(f"rules: expected one of {', '.join(map(repr, AUTOPET_RULES))}, got {rules!r}.")
     pred_array, gt_array = as_mask_array(pred), as_mask_array(gt)
     check_same_shape(pred_array, gt_array)
     voxel_volume = float(np.prod(normalize_spacing(spacing, gt_array.ndim)))
-    return measure_false_volumes(pack_mask(pred_array), pack_mask(gt_array), voxel_volume, connectivity)
+    found = measure_false_volumes(pack_mask(pred_array), pack_mask(gt_array), voxel_volume, connectivity)
+    return replace(found, false_negative_ml=None) if rules == "autopet-2024" and not gt_array.any() else found
 
 
 def measure_false_volumes(

@@ -6,8 +6,10 @@ of lesions and never the product of both numbers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from types import MappingProxyType
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -81,8 +83,36 @@ class DetectionRules:
                 f"iou_threshold: expected a number above 0 and up to 1, got {self.iou_threshold!r}. "
                 "For lesions that share any voxel, pass match='overlap'."
             )
+        if self.connectivity not in (None, 1, 2, 3, 4, 6, 8, 18, 26):
+            raise InvalidInput(f"connectivity: expected 6, 18 or 26 (4 or 8 in 2-D), got {self.connectivity!r}.")
         if self.min_volume_ml is not None and not (np.isfinite(self.min_volume_ml) and self.min_volume_ml >= 0):
             raise InvalidInput(f"min_volume_ml: expected a volume of 0 ml or more, got {self.min_volume_ml!r}.")
+
+
+#: The rules of detection as options of an evaluation, as they are if nobody says otherwise.
+DETECTION_OPTIONS: Mapping[str, Any] = MappingProxyType(
+    {
+        "detection_match": "iou",
+        "detection_assign": "greedy",
+        "detection_iou": 0.1,
+        "detection_connectivity": None,
+        "detection_min_volume_ml": None,
+    }
+)
+
+
+def detection_of(options: Mapping[str, Any]) -> DetectionRules:
+    """Return the rules that options state; those that they do not state are the usual ones.
+
+    Raises:
+        InvalidInput: with the name of the option that cannot be used.
+
+    """
+    try:
+        return DetectionRules(*(options.get(key, default) for key, default in DETECTION_OPTIONS.items()))
+    except InvalidInput as error:
+        name, _, words = str(error).partition(":")
+        raise InvalidInput(f"detection_{'iou' if name == 'iou_threshold' else name}:{words}") from None
 
 
 @dataclass(frozen=True, eq=False)

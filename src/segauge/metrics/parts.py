@@ -17,7 +17,7 @@ from segauge.geometry.patterns import SurfaceKind
 from segauge.geometry.subvoxel import are_at_right_angles
 from segauge.metrics.centerline import CenterlineScores, measure_centerlines
 from segauge.metrics.conventions import Convention, ToolDistances
-from segauge.metrics.detection import DetectionScores, detect_lesions
+from segauge.metrics.detection import DetectionScores, PanopticQuality, detect_lesions
 from segauge.metrics.lesions import FalseVolumes, LesionwiseMeans, mean_lesionwise, measure_false_volumes
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.noise import NoiseFloor, noise_floor
@@ -144,6 +144,22 @@ class StructureParts:
             return None
         volume = self.voxel_volume_mm3 if self.gt.ndim == 3 else None
         return detect_lesions(self.pred_mask, self.gt_mask, self.options.detection, volume)
+
+    def panoptic(self, iou_threshold: float) -> PanopticQuality | None:
+        """Return panoptic quality and its parts at an IoU threshold; None where there is no lesion in either mask."""
+        if self.lesions is None or self.lesions.panoptic is None:
+            return None
+        if iou_threshold == self.lesions.panoptic.iou_threshold:
+            return self.lesions.panoptic
+        if iou_threshold not in self._panoptic:
+            volume = self.voxel_volume_mm3 if self.gt.ndim == 3 else None
+            scores = detect_lesions(self.pred_mask, self.gt_mask, self.options.detection, volume, iou_threshold)
+            self._panoptic[iou_threshold] = scores.panoptic
+        return self._panoptic[iou_threshold]
+
+    @cached_property
+    def _panoptic(self) -> dict[float, PanopticQuality | None]:
+        return {}
 
     @cached_property
     def false_volumes(self) -> FalseVolumes | None:

@@ -14,13 +14,14 @@ from segauge.evaluation import Case, EvaluationResult
 from segauge.geometry.distances import voxel_steps
 from segauge.measurement import LayerPairs
 from segauge.metrics.detection import SizeBin
-from segauge.metrics.matching import DetectionRules
+from segauge.metrics.matching import detection_of
 from segauge.metrics.parts import Options
 from segauge.report.pairs import CasePair, read_pair
 from segauge.scores import Status
+from segauge.words import lesion_rules
 
 #: Metrics that say that somebody asked for lesions.
-_LESION_METRICS = ("det_f1", "det_recall", "lesion_f1", "lesion_recall", "pq")
+_LESION_METRICS = ("det_f1", "det_recall", "lesion_f1", "lesion_recall")
 #: Lesions per case from which a structure is taken to consist of lesions: an organ has one part per case, or two.
 FEWEST_PER_CASE = 1.2
 
@@ -74,8 +75,7 @@ def lesion_sizes(result: EvaluationResult, cases: Iterable[Case]) -> dict[str, S
             _count(case, result, options, counted)
         except SegaugeError:
             unread += 1
-    iou = options.get("detection_iou", 0.1)
-    words = f"A lesion counts as found from an IoU of {iou:g}."
+    words = lesion_rules(**vars(detection_of(options)))
     words += f" Without {plural.counted(unread, 'case')} that could not be read." if unread else ""
     found = {name: SizeCounts.of(parts, words) for name, parts in counted.items() if parts}
     return {name: counts for name, counts in found.items() if counts.total >= FEWEST_PER_CASE * len(counted[name])}
@@ -93,7 +93,7 @@ def _count(
     if pair.gt.grid.ndim != 3:
         return
     layers = LayerPairs(pair.pred, pair.gt, None)
-    how = Options(detection=DetectionRules(iou_threshold=options.get("detection_iou", 0.1)))
+    how = Options(detection=detection_of(options))
     linear = voxel_steps(pair.gt.grid.affine)
     for j, name in enumerate(result.structures):
         status = None if row is None else result.table.status[row, j]

@@ -8,10 +8,12 @@ from typing import Any
 
 from segauge.metrics.catalog import CATALOG
 from segauge.metrics.conventions import check_convention
+from segauge.metrics.matching import detection_of
 from segauge.report.floors import METHODS as NOISE_FLOORS
 from segauge.report.references import Reference, references_for
 from segauge.report.summary import Summary, policy_words
 from segauge.stats import METHODS
+from segauge.words import lesion_rules
 
 #: Metrics that depend on which lesions match.
 _MATCHED = re.compile(r"(lesion|det)_(tp|fp|fn|recall|precision|f1)|[sp]q")
@@ -85,13 +87,7 @@ def _tolerance_words(options: Mapping[str, Any]) -> str:
 
 def _matching_words(options: Mapping[str, Any]) -> str:
     """Return what a lesion is and when it is found, by the rules of `evaluate`; "" where others measured."""
-    iou = options.get("detection_iou")
-    if iou is None:
-        return ""
-    return (
-        "Lesions are connected components of voxels that share a face; predicted and ground-truth lesions match from "
-        f"an IoU of {iou:g}, one to one, the highest IoU first."
-    )
+    return lesion_rules(**vars(detection_of(options))) if "detection_iou" in options else ""
 
 
 def _geometry_words(options: Mapping[str, Any]) -> str:

@@ -129,16 +129,16 @@ def resolve(
         policy = replace(policy, absent="exclude")
     return resolve_column(
         table.column(structure, metric), states, table.cases, scale or scale_of(metric), policy,
-        counts=counts_where_absent(metric), neither=counting_neither_way(table, structure),
+        counts=counts_where_absent(metric), neither=counting_neither_way(table, structure, metric),
     )  # fmt: skip
 
 
-def counting_neither_way(table: ScoreTable, structure: str) -> frozenset[str]:
-    """Return the cases in which a structure counts neither for nor against the model, whatever the policy."""
+def counting_neither_way(table: ScoreTable, structure: str, metric: str) -> frozenset[str]:
+    """Return the cases whose missing value counts neither for nor against the model, whatever the policy."""
     return frozenset(
         place[0]
         for place, found in table.missing.items()
-        if len(place) == 2 and place[1] == structure and found.counts_as == "nothing"
+        if place[1:] in ((structure,), (structure, metric)) and found.counts_as == "nothing"
     )
 
 
@@ -155,7 +155,8 @@ def resolve_column(
     """Return one column of values and statuses with the policy applied to every case without a number.
 
     `counts`: the metric has a number where nothing is to be found and nothing was, such as 0 ml invented; it stays.
-    `neither`: cases where no policy takes an absent structure for perfect, because no one looked for it.
+    `neither`: cases whose missing value is left out by every policy: the metric is not defined there, or no one looked
+    for the structure.
     """
     decided = policy.for_scale(scale)
     absent = np.asarray(states == Status.ABSENT, dtype=bool)
@@ -164,9 +165,11 @@ def resolve_column(
     if policy.missing == "exclude":
         failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
     silent = absent & np.isnan(column) if counts else absent
-    values = np.where(silent, scale.best if decided.absent == "perfect" else np.nan, column)
     if neither:
-        values[silent & np.array([case in neither for case in cases])] = np.nan
+        uncounted = np.array([case in neither for case in cases]) & np.isnan(column)
+        silent &= ~uncounted
+        failures &= ~uncounted
+    values = np.where(silent, scale.best if decided.absent == "perfect" else np.nan, column)
     if decided.failed == "exclude":
         values[failures] = np.nan
     for i in np.flatnonzero(failures & np.isnan(values)):

@@ -72,7 +72,7 @@ def score_matrix(
             scale,
             policy,
             counts=counts,
-            neither=counting_neither_way(table, structure) | lacking.difference(table.cases),
+            neither=counting_neither_way(table, structure, metric) | lacking.difference(table.cases),
         )
         for name, table in tables.items()
     }

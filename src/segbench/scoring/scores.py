@@ -14,6 +14,7 @@ import numpy as np
 from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.geometry.patterns import SurfaceKind
+from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.metrics.surface import HdMode
 from segauge.plural import counted
 from segauge.scores import Missing
@@ -190,6 +191,7 @@ class _Measuring:
             nsd_tolerance=tolerances(config, self.dataset, wanted),
             surface=SURFACE,
             hd=HD,
+            **config.detection_options,
             resample="nearest" if config.resample else None,
             confidence=config.confidence,
             n_resamples=config.n_resamples,
@@ -325,7 +327,8 @@ def _entry(model: PlannedModel, scored: _Scored, details: RunDetails) -> ModelEn
 def _protocol(results: Sequence[EvaluationResult]) -> dict[str, Any]:
     """Return versions and options of the scoring; labels and files are those of cards and cases."""
     kept = ("metrics", "nsd_tolerance_mm", "surface", "hd", "resample", "ignore")
-    options = {key: results[0].protocol["options"][key] for key in kept}
+    stated = results[0].protocol["options"]
+    options = {key: stated[key] for key in (*kept, *DETECTION_OPTIONS) if key in stated}
     given = [result.protocol["options"]["nsd_tolerance_mm"] for result in results]
     if isinstance(given[0], Mapping):  # each model has those of its own structures
         options["nsd_tolerance_mm"] = {name: value for one in given for name, value in one.items()}

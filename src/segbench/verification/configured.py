@@ -13,6 +13,7 @@ from typing import Any
 from segauge import read_labels
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import resolve_metrics
+from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.plural import counted
 from segbench.models.ready import ReadyPredictions
 from segbench.pipeline import Benchmark
@@ -97,6 +98,9 @@ class _Asked:
             "resample": config.resample,
             "ignore": self.benchmark.dataset.card.ignore,
         }
+        # Records of earlier versions do not state the rules of detection, which were the usual ones.
+        if config.detection or "detection_iou" in record.protocol.get("options", {}):
+            options |= {"detection_iou": DETECTION_OPTIONS["detection_iou"], **config.detection_options}
         yield from mismatches(record.protocol.get("options", {}), options, "protocol.options")
         said = [*self.benchmark.plan.notes, *shared_images(record.cases)]
         yield from mismatches(list(record.notes), said, "notes")

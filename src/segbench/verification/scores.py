@@ -13,6 +13,7 @@ from typing import Any
 from segauge import Case, evaluate
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import file_hash, path_hash
+from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.plural import agreeing, counted
 from segbench.planning import Prediction
 from segbench.records import RunRecord
@@ -216,6 +217,7 @@ def _rescored(
             nsd_tolerance=options.get("nsd_tolerance_mm", 1.0),
             surface=options.get("surface", SURFACE),
             hd=options.get("hd", HD),
+            **{key: options[key] for key in DETECTION_OPTIONS if key in options},
             resample=options.get("resample"),
             allow_absent=True,
             jobs=jobs,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from segauge.metrics.catalog import described, is_in_mm
+from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.plural import counted
 from segauge.scores import MetricInfo
 
@@ -98,6 +99,9 @@ def _aspects(
             yield f"nsd_tolerance of {name}", f"{_words(_of_structure(options.get('nsd_tolerance_mm'), name))} mm"
     if any(info.needs == "lesions" and not is_in_mm(info) for info in infos):
         yield "detection_iou", _words(options.get("detection_iou"))
+        for key, default in DETECTION_OPTIONS.items():
+            if key != "detection_iou" and options.get(key, default) != default:
+                yield key, _words(options[key])
 
 
 def _labels(chosen: object, structure: str) -> str:

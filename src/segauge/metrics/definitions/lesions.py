@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from segauge.metrics.definitions.forms import DISTANCE, SHARE, Function, MetricFamily
-from segauge.metrics.detection import DetectionScores
-from segauge.metrics.lesions import LESIONWISE_PRESETS, FalseVolumes, LesionwiseMeans
+from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, Function, MetricFamily, number_above_0
+from segauge.metrics.detection import PANOPTIC_IOU, DetectionScores
+from segauge.metrics.lesions import AUTOPET_RULES, LESIONWISE_PRESETS, LesionwiseMeans
+from segauge.metrics.overlap import f_beta
 from segauge.metrics.parts import StructureParts
 from segauge.scores import Direction, MetricInfo
 
@@ -41,13 +42,87 @@ def _share(
     )
 
 
-def _false_volume(key: str, name: str, definition: str, volume: Callable[[FalseVolumes], float]) -> MetricInfo:
+_PARTS = {
+    "sq": ("Segmentation quality", "Mean IoU of the lesions that were found. 0 where none was found."),
+    "rq": ("Recognition quality", "TP / (TP + FP / 2 + FN / 2). 0 where one mask is empty."),
+    "pq": ("Panoptic quality", "Segmentation quality times recognition quality. 0 where one mask is empty."),
+}
+
+
+def _panoptic(part: str, iou_threshold: float, *, named: bool = False) -> MetricInfo:
+    name, definition = _PARTS[part]
+
     def value(parts: StructureParts) -> float | None:
+        found = parts.panoptic(iou_threshold)
+        return None if found is None else float(getattr(found, part))
+
+    return MetricInfo(
+        f"{part}@{iou_threshold:g}" if named else part,
+        f"{name} at IoU {iou_threshold:g}",
+        "1",
+        "higher",
+        SHARE,
+        "lesions",
+        f"{definition} A lesion is a connected component; it is found if its IoU is at least {iou_threshold:g}.",
+        value,
+        when_failed=0.0,
+    )
+
+
+def _panoptic_family(part: str) -> MetricFamily:
+    return MetricFamily(
+        re.compile(rf"{part}@{NUMBER}"),
+        f"{part}@0.3",
+        lambda threshold: _panoptic(part, number_above_0(threshold, 1.0), named=True),
+    )
+
+
+def _false_volume(key: str, side: str, rules: str = "") -> MetricInfo:
+    """Return a false volume: ours, or that of autoPET in one year."""
+    positive = side == "positive"
+    owner, other = ("predicted", "ground truth") if positive else ("ground-truth", "prediction")
+    undefined = rules == "autopet-2024" and not positive
+
+    def value(parts: StructureParts) -> float | None:
+        if undefined and parts.overlap.gt_count == 0:
+            return None
         if parts.false_volumes is None:
             return 0.0 if parts.gt.ndim == 3 else None
-        return volume(parts.false_volumes)
+        found = parts.false_volumes
+        return found.false_positive_ml if positive else found.false_negative_ml
 
-    return MetricInfo(key, name, "ml", "lower", DISTANCE, "lesions", definition, value, when_absent=0.0)
+    return MetricInfo(
+        key,
+        f"False {side} volume" + (f" ({rules})" if rules else ""),
+        "ml",
+        "lower",
+        DISTANCE,
+        "lesions",
+        f"Volume of the {owner} lesions (18-connected) that share no voxel with the {other}"
+        + (
+            ". Not defined without lesions in the ground truth." if undefined else f", as in {rules or 'autopet-2022'}."
+        ),
+        value,
+        when_absent=None if undefined else 0.0,
+        needs_gt=undefined,
+    )
+
+
+def _challenge_dice(rules: str) -> MetricInfo:
+    undefined = rules == "autopet-2024"
+    return MetricInfo(
+        f"dice@{rules}",
+        f"Dice coefficient ({rules})",
+        "1",
+        "higher",
+        SHARE,
+        "counts",
+        "2 TP / (2 TP + FP + FN), in voxels. 0 without prediction"
+        + (", not defined without lesions in the ground truth." if undefined else " or without ground truth."),
+        lambda parts: None if undefined and parts.overlap.gt_count == 0 else f_beta(parts.overlap, 1.0),
+        when_failed=None if undefined else 0.0,
+        needs_gt=undefined,
+    )
 
 
 def _lesionwise_dice(preset: str) -> MetricInfo:
@@ -116,37 +191,32 @@ DETECTION = (
     _share(
         "lesion_f1",
         "Lesion F1 score",
-        "2 TP / (2 TP + FP + FN); the recognition quality of panoptic quality. 0 where one mask is empty.",
+        "2 TP / (2 TP + FP + FN). 0 where one mask is empty.",
         lambda found: found.f1,
     ),
-    _share(
-        "sq",
-        "Segmentation quality",
-        "Mean IoU of the lesions that were found. 0 where none was.",
-        lambda found: found.sq,
-    ),
-    _share("pq", "Panoptic quality", "Segmentation quality times lesion F1 score.", lambda found: found.pq),
 )
 
-VOLUMES = (
-    _false_volume(
-        "false_positive_volume",
-        "False positive volume",
-        "Volume of the predicted lesions (18-connected) that share no voxel with the ground truth, as in autoPET.",
-        lambda volumes: volumes.false_positive_ml,
-    ),
-    _false_volume(
-        "false_negative_volume",
-        "False negative volume",
-        "Volume of the ground-truth lesions (18-connected) that share no voxel with the prediction, as in autoPET.",
-        lambda volumes: volumes.false_negative_ml,
-    ),
-)
+PANOPTIC = tuple(_panoptic(part, PANOPTIC_IOU) for part in _PARTS)
+
+VOLUMES = tuple(_false_volume(f"false_{side}_volume", side) for side in ("positive", "negative"))
 
 LESIONWISE = (_lesionwise_dice(_PRESET), _lesionwise_hd95(_PRESET))
 
 _PRESETS = "|".join(map(re.escape, LESIONWISE_PRESETS))
+_AUTOPET = "|".join(AUTOPET_RULES)
 FAMILIES = (
+    *map(_panoptic_family, _PARTS),
+    MetricFamily(re.compile(f"dice@({_AUTOPET})"), "dice@autopet-2024", _challenge_dice),
+    MetricFamily(
+        re.compile(f"false_positive_volume@({_AUTOPET})"),
+        "false_positive_volume@autopet-2024",
+        lambda rules: _false_volume(f"false_positive_volume@{rules}", "positive", rules),
+    ),
+    MetricFamily(
+        re.compile(f"false_negative_volume@({_AUTOPET})"),
+        "false_negative_volume@autopet-2024",
+        lambda rules: _false_volume(f"false_negative_volume@{rules}", "negative", rules),
+    ),
     MetricFamily(re.compile(f"lesionwise_dice@({_PRESETS})"), "lesionwise_dice@brats-2023-met", _lesionwise_dice),
     MetricFamily(re.compile(f"lesionwise_hd95@({_PRESETS})"), "lesionwise_hd95@brats-2023-met", _lesionwise_hd95),
 )
