@@ -147,9 +147,7 @@ def test_panoptica_numbers(shared: Path, subject: str) -> None:
     (pred, spacing), (gt, _) = (read(folder / side / f"{subject}.nii.gz") for side in ("predictions", "references"))
     for group, labels in PANOPTICA_GROUPS.items():
         masks = np.isin(pred, labels), np.isin(gt, labels)
-        ours = detection_scores(
-            np.isin(pred, labels), np.isin(gt, labels), 0.25, 26, spacing=spacing, pq_threshold=0.25
-        )
+        ours = detection_scores(*masks, 0.25, 26, spacing=spacing, pq_threshold=0.25)
         expected = official[group]
         assert (ours.tp, ours.fp, ours.fn) == tuple(expected[key] for key in ("tp", "fp", "fn"))
         assert len(ours.gt_lesions()) == expected["n_ref_instances"]
