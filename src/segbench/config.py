@@ -161,8 +161,8 @@ _IDS = '{"type": "array", "items": {"type": ["string", "integer"]}, "minItems": 
 _TOLERANCE = '{"anyOf": [{"type": "number", "exclusiveMinimum": 0}, {"const": "dataset"}, ' + _POSITIVE_NUMBERS + "]}"
 _DETECTION_KEYS = tuple(key.removeprefix("detection_") for key in DETECTION_OPTIONS)
 _DETECTION = (
-    '{"type": "object", "additionalProperties": false, "properties": {"match": {"enum": ["iou", "overlap", "centroid"]}, '
-    '"assign": {"enum": ["greedy", "optimal", "many-to-one"]}, "iou": {"type": "number", "exclusiveMinimum": 0, '
+    '{"type": "object", "additionalProperties": false, "properties": {"match": {"enum": ["iou", "overlap", "centroid"]}'
+    ', "assign": {"enum": ["greedy", "optimal", "many-to-one"]}, "iou": {"type": "number", "exclusiveMinimum": 0, '
     '"maximum": 1}, "connectivity": {"enum": [6, 18, 26, 4, 8, 1, 2, 3]}, "min_volume_ml": {"type": "number", '
     '"minimum": 0}}}'
 )

@@ -148,3 +148,18 @@ def test_a_config_that_is_not_there_or_too_large(tmp_path):
 def test_the_manual_knows_every_key():
     manual = (Path(__file__).parents[2] / "docs" / "reference" / "config.md").read_text(encoding="utf-8")
     assert [key.name for key in fields(RunConfig) if f"`{key.name}`" not in manual and key.name != "written"] == []
+
+
+def test_when_a_lesion_counts_as_found_is_configured():
+    base = {"dataset": "phantom", "models": ["classical"]}
+    given = RunConfig.from_dict({**base, "detection": {"iou": 0.3, "assign": "many-to-one"}})
+    assert given.detection_options == {"detection_iou": 0.3, "detection_assign": "many-to-one"}
+    assert RunConfig.from_dict(base).detection_options == {}
+    for wrong, words in (
+        ({"iou": 2}, "detection_iou"),
+        ({"match": "best"}, "detection_match"),
+        ({"ioo": 1}, "iou"),
+        (3, "mapping"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            RunConfig.from_dict({**base, "detection": wrong})
