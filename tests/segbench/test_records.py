@@ -51,7 +51,7 @@ def test_the_file_is_strict_and_sorted(tmp_path):
 
 def test_scores_of_another_run_beside_a_record_are_refused(tmp_path):
     save_record(with_gaps(), tmp_path / "run.json", large=1)
-    save_record(three_models(), tmp_path / "other.json", large=1)
+    save_record(record({"c": table([[0.9], [0.3], [0.0]], structures=("x",))}), tmp_path / "other.json", large=1)
     (tmp_path / "other.scores.parquet").replace(tmp_path / "run.scores.parquet")
     with pytest.raises(InvalidInput, match=r"run\.json: .*has no scores of a"):
         load_record(tmp_path / "run.json")
@@ -63,6 +63,16 @@ def test_scores_of_another_run_beside_a_record_are_refused(tmp_path):
         load_record(tmp_path / "run.json")
     (tmp_path / "run.scores.parquet").unlink()
     with pytest.raises(InvalidInput, match="which is not beside it"):
+        load_record(tmp_path / "run.json")
+
+
+def test_more_scores_than_a_record_can_have_are_refused_unread(tmp_path):
+    """A file of 400 kB beside a record took 2 GB: rows were counted after they were read."""
+    save_record(with_gaps(), tmp_path / "run.json", large=1)
+    many = table([[0.5, 0.5]] * 4, structures=("x", "y"))
+    save_record(record({"a": many, "b": many}), tmp_path / "other.json", large=1)
+    (tmp_path / "other.scores.parquet").replace(tmp_path / "run.scores.parquet")
+    with pytest.raises(InvalidInput, match="has 16 rows, but its record has 2 models, 2 structures and 3 cases"):
         load_record(tmp_path / "run.json")
 
 

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-import struct
 import zipfile
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +16,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile, option
 from segauge.grid import Grid, normalize_spacing
+from segauge.io.gate import foreign_failures
 from segauge.io.layers import choose_volume, is_partition, refuse_frame
 from segauge.io.limits import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
@@ -47,7 +46,7 @@ class Geometry:
 
 def read_npy(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
     """Read the array of an .npy file; voxel edges in mm from `options.spacing` or from a sidecar `<name>.json`."""
-    with open_file(path) as file:
+    with foreign_failures(f"{path}: the array is damaged"), open_file(path) as file:
         array, notes = _read_array(file, stored_size(file), str(path), options)
     return _reading(array, _sidecar(path, options), str(path), "npy", list(notes), options)
 
@@ -57,16 +56,12 @@ def read_npz(path: Path, options: ReadOptions = DEFAULT_OPTIONS) -> Reading:
 
     Arrays called `spacing` (one edge per axis in mm) or `affine` in the same file give the geometry.
     """
-    try:
-        with open_file(path) as file, zipfile.ZipFile(file) as archive:
-            members = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
-            key = _chosen_key(members, str(path), options)
-            array, notes = _read_member(archive, members[key], str(path), options)
-            geometry = _geometry_in(archive, members, str(path))
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, EOFError, struct.error) as error:
-        raise UnreadableFile(
-            f"{path}: the archive is damaged or of an unknown kind ({error}). Write it again."
-        ) from error
+    damaged = foreign_failures(f"{path}: the archive is damaged or of an unknown kind")
+    with damaged, open_file(path) as file, zipfile.ZipFile(file) as archive:
+        members = {name.removesuffix(".npy"): name for name in archive.namelist() if name.endswith(".npy")}
+        key = _chosen_key(members, str(path), options)
+        array, notes = _read_member(archive, members[key], str(path), options)
+        geometry = _geometry_in(archive, members, str(path))
     return _reading(array, geometry or _sidecar(path, options), str(path), "npz", list(notes), options)
 
 

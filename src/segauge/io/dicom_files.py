@@ -13,14 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import FileTooLarge, MissingExtra, SegaugeError, UnreadableFile
+from segauge.io.gate import FOREIGN_FAILURES
 from segauge.io.limits import Limits
 from segauge.io.streams import open_file, stored_size
-
-#: What pydicom and its decoders raise on damaged files. They promise no list, so it names the general classes.
-PARSER_FAILURES = (
-    ArithmeticError, AssertionError, AttributeError, BufferError, EOFError, LookupError, MemoryError, OSError,
-    RuntimeError, TypeError, ValueError, struct.error, zlib.error,
-)  # fmt: skip
 
 _DEFLATED = "1.2.840.10008.1.2.1.99"
 
@@ -58,7 +53,7 @@ def parser_failures(source: str) -> Iterator[None]:
             yield
         except SegaugeError:
             raise
-        except (*PARSER_FAILURES, errors.InvalidDicomError, errors.BytesLengthException) as error:
+        except (*FOREIGN_FAILURES, errors.InvalidDicomError, errors.BytesLengthException) as error:
             what = str(error).strip().splitlines()
             raise UnreadableFile(
                 f"{source}: is damaged or lacks something a DICOM file must have "

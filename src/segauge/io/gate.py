@@ -7,13 +7,18 @@ has a largest number of values, depth and digits. `docs/explanation/limits.md` l
 from __future__ import annotations
 
 import json
+import lzma
 import os
 import stat
+import struct
+import zipfile
+import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from segauge.errors import InvalidInput, option
+from segauge.errors import InvalidInput, SegaugeError, UnreadableFile, option
 
 #: Larger result files are refused: they are not tables of scores, and would fill the memory.
 MAX_BYTES = 512 * 1024 * 1024
@@ -26,7 +31,25 @@ MAX_DEPTH = 100
 #: Digits of a whole number: counts, seeds and labels have fewer, and no float holds more than 308.
 MAX_DIGITS = 300
 
+#: What foreign readers raise on damaged files. They promise no list, so it names the general classes.
+FOREIGN_FAILURES = (
+    ArithmeticError, AssertionError, AttributeError, BufferError, EOFError, LookupError, MemoryError, OSError,
+    RuntimeError, TypeError, ValueError, lzma.LZMAError, struct.error, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
 _PIECE = 1 << 20
+
+
+@contextmanager
+def foreign_failures(words: str) -> Iterator[None]:
+    """Turn whatever a foreign reader raises into UnreadableFile: the words, what went wrong, and what to do."""
+    try:
+        yield
+    except SegaugeError:
+        raise
+    except FOREIGN_FAILURES as error:
+        said = " ".join(str(error).split())[:200].rstrip(".") or "no details"
+        raise UnreadableFile(f"{words} ({type(error).__name__}: {said}). Write it again.") from error
 
 
 def check_links(root: Path, paths: Iterable[Path]) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput, MissingExtra
+from segauge.io.gate import FOREIGN_FAILURES, MAX_DIGITS, read_bytes
 
 #: A file that somebody wrote is short; anything longer, or with more references to itself, is not one.
 MAX_BYTES = 1 << 20
@@ -31,14 +32,11 @@ def read_yaml(path: str | os.PathLike[str], what: str, *, max_bytes: int = MAX_B
     place = Path(path)
     if not place.is_file():
         raise InvalidInput(f"{place}: there is no such file (expected {what}).")
-    if place.stat().st_size > max_bytes:
-        raise InvalidInput(f"{place.name}: {place.stat().st_size} bytes are too many for {what}.")
     try:
-        return _load(place.read_text(encoding="utf-8-sig"), place.name, what)
+        text = read_bytes(place, what, max_bytes=max_bytes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{place.name}: is not YAML, which is text in UTF-8: {error.reason}.") from error
-    except OSError as error:
-        raise InvalidInput(f"{place}: cannot be read ({error.strerror}).") from error
+    return _load(text, place.name, what)
 
 
 def _load(text: str, source: str, what: str) -> Any:
@@ -49,6 +47,14 @@ def _load(text: str, source: str, what: str) -> Any:
 
     class Loader(yaml.SafeLoader):  # type: ignore[misc]
         """Plain values only, and no key twice: YAML would take the last one without a word."""
+
+        def construct_scalar(self, node: Any) -> Any:
+            if len(str(node.value)) > MAX_DIGITS and node.tag.endswith((":int", ":float")):
+                raise InvalidInput(
+                    f"{source}: holds a number of {len(node.value)} digits, line {node.start_mark.line + 1}; at most "
+                    f"{MAX_DIGITS} are read."
+                )
+            return super().construct_scalar(node)
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             keys = [
@@ -69,8 +75,9 @@ def _load(text: str, source: str, what: str) -> Any:
         raise InvalidInput(f"{source}: is not plain YAML: {' '.join(str(error).split())[:300]}") from error
     except InvalidInput:
         raise
-    except ValueError as error:  # a date that is none, a number of thousands of digits
-        raise InvalidInput(f"{source}: holds a value that cannot be: {str(error).rstrip('.')}.") from error
+    except FOREIGN_FAILURES as error:  # a date that is none, a tag that does not fit its value
+        said = str(error).rstrip(".") if isinstance(error, ValueError) else f"a tag does not fit its value ({error!r})"
+        raise InvalidInput(f"{source}: holds a value that cannot be: {said}.") from error
 
 
 def _count_aliases(events: Iterable[Any], source: str, what: str) -> int:

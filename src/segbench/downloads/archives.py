@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Self
 
 from segauge.errors import SegaugeError
 from segbench.locks import held
@@ -21,6 +21,10 @@ _PIECE = 1 << 20
 
 class UnsafeArchive(SegaugeError):
     """An archive holds what no dataset holds: a path out of the folder, a link, more than it should."""
+
+
+#: Bytes of a header that holds the name of the next file; paths have at most 4096.
+_LONGEST_NAME = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -126,12 +130,22 @@ def _safe_name(name: str, source: Path) -> PurePosixPath:
     return path
 
 
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive. Some hold the name of the next file: these are read whole, however long they are."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return a header, refusing a name that is longer than any: before it is read, and counts as no file."""
+        found = super().frombuf(buf, encoding, errors)
+        if found.type not in (*tarfile.REGULAR_TYPES, tarfile.DIRTYPE) and found.size > _LONGEST_NAME:
+            raise UnsafeArchive(
+                f"The archive has a name, or a link, of {found.size} bytes; that looks like a bomb. Delete it."
+            )
+        return found
+
+
 def _entries(source: Path) -> Generator[_Entry, None, None]:
-    if zipfile.is_zipfile(source):
-        return _zip_entries(source)
-    if tarfile.is_tarfile(source):
-        return _tar_entries(source)
-    raise UnsafeArchive(f"{source}: is neither a zip nor a tar archive. Delete it and fetch it again.")
+    return _zip_entries(source) if zipfile.is_zipfile(source) else _tar_entries(source)
 
 
 def _zip_entries(source: Path) -> Generator[_Entry, None, None]:
@@ -148,7 +162,11 @@ def _zip_entries(source: Path) -> Generator[_Entry, None, None]:
 
 
 def _tar_entries(source: Path) -> Generator[_Entry, None, None]:
-    with tarfile.open(source) as archive:
+    try:
+        opened = tarfile.open(source, tarinfo=_Header)  # noqa: SIM115 - closed by the with below
+    except tarfile.ReadError as error:
+        raise UnsafeArchive(f"{source}: is neither a zip nor a tar archive. Delete it and fetch it again.") from error
+    with opened as archive:
         for member in archive:
             if member.isdir():
                 yield _Entry(member.name, None)

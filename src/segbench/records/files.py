@@ -59,7 +59,7 @@ def _scores_beside(place: Path, scores: Mapping[str, str], plain: Mapping[str, A
     if not file.is_file():
         raise InvalidInput(f"its scores are in {file.name}, which is not beside it")
     order = [entry["card"]["name"] for entry in plain["models"]]
-    tables = read_scores(file, order, plain["structures"], plain["metrics"])
+    tables = read_scores(file, order, plain["structures"], plain["metrics"], len(plain["cases"]))
     if content_hash(tables) != scores["sha256"]:
         raise InvalidInput(f"the scores in {file.name} are not those that the record was written with")
     return tables

@@ -40,12 +40,18 @@ def write_scores(tables: Mapping[str, ScoreTable], path: Path) -> None:
 
 
 def read_scores(
-    path: Path, models: Sequence[str], structures: Sequence[str], metrics: Sequence[str]
+    path: Path, models: Sequence[str], structures: Sequence[str], metrics: Sequence[str], n_cases: int
 ) -> dict[str, ScoreTable]:
-    """Read the scores of these models."""
+    """Read the scores of these models; more rows than models, structures and cases can have are refused unread."""
     pa, pq = _pyarrow()
     try:
         with pq.ParquetFile(path) as file:
+            most = len(models) * len(structures) * n_cases
+            if file.metadata.num_rows > most:
+                raise InvalidInput(
+                    f"{path.name}: has {file.metadata.num_rows} rows, but its record has {len(models)} models, "
+                    f"{len(structures)} structures and {n_cases} cases, which make at most {most}."
+                )
             # Files of earlier versions have the reasons alone.
             details = [_DETAILS] if _DETAILS in file.schema_arrow.names else []
             names = [*_KEYS, *details, *metrics]

@@ -1,7 +1,9 @@
 """extract(): archives of datasets come out whole, hostile ones leave nothing behind."""
 
+import gzip
 import io
 import tarfile
+import tracemalloc
 import zipfile
 
 import pytest
@@ -119,3 +121,24 @@ def test_a_damaged_archive_leaves_nothing(tmp_path):
     with pytest.raises(UnsafeArchive, match="cannot be extracted"):
         extract(path, tmp_path / "data")
     assert left(tmp_path) == []
+
+
+@pytest.mark.parametrize("kind", [tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK])
+def test_a_header_that_is_a_bomb_is_refused_before_it_is_read(tmp_path, kind):
+    """Names of files are read whole and count as no file: 95 kB took 303 MB."""
+    header = tarfile.TarInfo("name")
+    header.type, header.size = kind, 50_000_000
+    path = tmp_path / "a.tar.gz"
+    path.write_bytes(gzip.compress(header.tobuf(tarfile.PAX_FORMAT) + bytes(50_000_000 + 10_240)))
+    tracemalloc.start()
+    with pytest.raises(UnsafeArchive, match="a name, or a link, of 50000000 bytes"):
+        extract(path, tmp_path / "out")
+    assert tracemalloc.get_traced_memory()[1] < 5_000_000
+    tracemalloc.stop()
+    assert not (tmp_path / "out").exists()
+
+
+def test_long_names_are_read(tmp_path):
+    name = "/".join(["folder" * 10] * 8) + "/a.txt"
+    extract(a_tar(tmp_path / "a.tar", {name: b"x"}), tmp_path / "out")
+    assert (tmp_path / "out" / name).read_bytes() == b"x"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from segauge.errors import InvalidInput, MissingExtra, option
-from segauge.io.gate import MAX_BYTES
+from segauge.io.gate import MAX_BYTES, foreign_failures
 from segauge.io.tables.cells import Cell, Names, Reading, metric_key, number, with_failure
 from segauge.io.tables.delimited import TextTable, read_delimited
 from segauge.io.tables.long import COLUMNS, cells_of, find_column, free_column, guessed_metric, told_status
@@ -79,13 +79,11 @@ def read_parquet(path: Path) -> TextTable:
         raise MissingExtra(
             f"{path.name}: reading Parquet needs pyarrow: install `segauge[bench]`, or save it as CSV."
         ) from None
-    try:
+    with foreign_failures(f"{path.name}: is not a readable Parquet file"):
         file = parquet.ParquetFile(path)
         cells = file.metadata.num_rows * file.metadata.num_columns
         if cells > MAX_BYTES // 8:
             raise InvalidInput(f"{path.name}: {cells} cells are too many for a table of scores.")
         data = file.read().to_pydict()
-    except (OSError, ValueError) as error:
-        raise InvalidInput(f"{path.name}: is not a readable Parquet file: {error}") from error
     columns = [["" if value is None else str(value) for value in column] for column in data.values()]
     return TextTable(path, list(map(str, data)), [list(row) for row in zip(*columns, strict=True)])
