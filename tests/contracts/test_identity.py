@@ -202,7 +202,7 @@ def test_renumbering_a_prediction_together_with_its_names_changes_nothing(form, 
 
 
 @pytest.mark.parametrize("form", FORMATS)
-@pytest.mark.parametrize("side", ["pred", "gt", "both"])
+@pytest.mark.parametrize("side", ["pred", "gt", pytest.param("both", marks=pytest.mark.slow)])
 def test_an_unrelated_structure_changes_nothing(form, side, written, tmp_path):
     more = {name: scene.and_unrelated(3) if side in (name, "both") else scene
             for name, scene in (("pred", OTHER), ("gt", SCENE))}  # fmt: skip

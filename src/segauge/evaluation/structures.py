@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from segauge.errors import UnknownStructure, UnusableOption, option
 from segauge.evaluation.structure_spec import StructureSpec
@@ -45,7 +46,7 @@ class Side:
         """True where labels are numbered by the order of files, so that only their names mean anything."""
         return self.reading.format == "folder"
 
-    @property
+    @cached_property
     def names(self) -> dict[int, str]:
         """Names of labels in the file itself; a blank one is none."""
         return {label: name for label, name in self.reading.labels.names.items() if name.strip()}
