@@ -10,6 +10,7 @@ from segauge.errors import InvalidInput, UnusableOption
 from segauge.grid import Grid
 from segauge.io import write_nifti
 from segauge.io.layouts import find_pairs
+from segauge.io.layouts.folders import is_structure_name
 from segauge.io.layouts.grand_challenge import find as find_jobs
 
 
@@ -211,6 +212,13 @@ def test_other_files_are_cases(tmp_path, names):
     gt, pred = (masks(tmp_path / side, *names) for side in ("gt", "pred"))
     found = find_pairs(pred, gt)
     assert (found.layout, ids(found).keys(), found.warnings) == ("files", set(names), ())
+
+
+def test_which_names_are_of_structures():
+    structures = ("liver", "OpticNrv_L", "BrainStem", "kidneys", "vertebrae_L1", "Lung-upper-lobe", "A_Aorta", "PTV")
+    cases = ("BraTS_001", "s0011", "case_00001", "amos_0001", "TCGA-CV-5977", "arm_a", "deliver_1", "a", "001")
+    assert [name for name in structures if not is_structure_name(name)] == []
+    assert [name for name in cases if is_structure_name(name)] == []
 
 
 def test_files_with_names_of_structures_and_several_labels_are_cases(tmp_path):

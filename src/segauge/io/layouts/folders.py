@@ -22,18 +22,17 @@ _IMAGE_NAMES = ("ct", "mri", "mr", "imaging", "image")
 
 #: Words of anatomy and oncology: names of files that have one are names of structures.
 _ANATOMY = """
-    abdomen adrenal amygdala antrum aorta aortic appendage appendix arm artery atrial atrium autochthon bladder body
-    bone bowel brachiocephalic brain brainstem breast bronchus capsule cardiac carotid cartilage cauda caudate cava
-    cavity cerebellum cerebrum cervix chiasm chiasma clavicle clavicula cochlea colon cord cortex costal ctv cyst
-    disc disk duct duodenum edema enhancing esophagus eye eyeball face femoral femur fibula gallbladder gland globe
-    gluteus gtv head heart hemorrhage hepatic hip hippocampus humerus hypophysis iliac iliopsoas infarct intestine
-    jaw jejunum kidney lacrimal larynx lens lesion lesions lips liver lobe lung lymph mandible masseter maxilla
-    mediastinum metastasis mucosa muscle myocardium nasopharynx neck necrosis necrotic nerve node nodule nodules nrv
-    oesophagus optic oral orbit organ organs ovary pallidum pancreas parotid patella pelvis pharynx pituitary plaque
-    pleura pons portal prostate psoas ptv pulmonary putamen rectum renal retina rib sacrum scapula skeleton skin
-    skull spinal spine spleen sternum stomach striatum subclavian submandibular tendon testis thalamus thorax thymus
-    thyroid tibia tissue tongue trachea trunk tumor tumour urethra uterus vein vena ventricle vertebra vertebrae
-    vessel vessels wall
+    abdomen adrenal amygdala antrum aorta aortic appendage appendix artery atrial atrium autochthon bladder bone
+    bowel brachiocephalic brain brainstem breast bronchus cardiac carotid cartilage cauda caudate cava cavity
+    cerebellum cerebrum cervix chiasm chiasma clavicle clavicula cochlea colon cord cortex costal ctv cyst duodenum
+    edema enhancing esophagus eye eyeball femoral femur fibula gallbladder gland gluteus gtv gtvn gtvp head heart
+    hemorrhage hepatic hip hippocampus humerus hypophysis iliac iliopsoas infarct intestine ivc jaw jejunum kidney
+    lacrimal larynx lesion lips liver lobe lung lymph mandible masseter maxilla mediastinum metastasis mucosa muscle
+    myocardium nasopharynx neck necrosis necrotic nerve nodule nrv oesophagus optic oral orbit ovary pallidum
+    pancreas parotid patella pelvis pharynx pituitary pleura pons portal postcava prostate psoas ptv pulmonary
+    putamen rectum renal retina rib sacrum scapula skin skull spinal spine spleen sternum stomach striatum
+    subclavian submandibular tendon testis thalamus thorax thymus thyroid tibia tissue tongue trachea tumor tumour
+    urethra uterus vein vena ventricle vertebra vertebrae vessel vessels
 """
 
 
