@@ -5,10 +5,9 @@ A Sphinx extension. Each function of `PAGES` returns Markdown, which takes the p
 
 from __future__ import annotations
 
-import argparse
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 from unittest import mock
@@ -17,6 +16,8 @@ from api_pages import api_page, function_entries, module_text
 
 import segauge.cli
 import segbench.cli
+from segauge.cli.parsing import Parser
+from segauge.cli.program import Program
 from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, FAMILIES
 from segauge.metrics.conventions import CONVENTIONS
 from segauge.scores import MetricInfo
@@ -77,51 +78,21 @@ def conventions() -> str:
 
 def command_line_segauge() -> str:
     """Return the help of `segauge` and of all its commands."""
-    parsers = [
-        (path, parser)
-        for name in segauge.cli.COMMANDS  # only the command that is asked for has its parser loaded
-        for path, parser in _parsers(segauge.cli.main, [name])
-        if path[:1] == [name]
-    ]
-    return "\n\n".join(_help(["segauge", *path], parser) for path, parser in parsers)
+    return _commands(segauge.cli.PROGRAM)
 
 
 def command_line_segbench() -> str:
     """Return the help of `segbench` and of all its commands."""
-    return "\n\n".join(
-        _help(["segbench", *path], parser) for path, parser in _parsers(segbench.cli.main, ["--help"]) if path
-    )
+    return _commands(segbench.cli.PROGRAM)
 
 
-class _Caught(BaseException):
-    """Carries a parser out of the command line that made it, before it parses anything."""
+def _commands(program: Program) -> str:
+    return "\n\n".join(_help([program.name, name], program.parser_of(name)) for name in program.commands)
 
 
-def _parsers(main: Callable[[list[str]], int], given: list[str]) -> list[tuple[list[str], argparse.ArgumentParser]]:
-    """Return the parsers of all commands, and of their own commands, each with the words that lead to it."""
-
-    def stop(parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
-        raise _Caught(parser)
-
-    with mock.patch.object(argparse.ArgumentParser, "parse_args", stop):
-        try:
-            main(given)
-        except _Caught as caught:
-            return list(_walk([], caught.args[0]))
-    raise RuntimeError(f"{main.__module__}: parsed nothing")
-
-
-def _walk(path: list[str], parser: argparse.ArgumentParser) -> Iterator[tuple[list[str], argparse.ArgumentParser]]:
-    yield path, parser
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            for name, child in action.choices.items():
-                yield from _walk([*path, name], child)
-
-
-def _help(words: list[str], parser: argparse.ArgumentParser) -> str:
+def _help(words: list[str], parser: Parser) -> str:
     with mock.patch.dict(os.environ, {"COLUMNS": _COLUMNS}):
-        text = parser.format_help().rstrip()
+        text = parser.format_help_all().rstrip()
     name = " ".join(words)
     return f"{'#' * len(words)} {name}\n\n```text\n{text}\n```"
 

@@ -27,11 +27,20 @@ from segauge.metrics.definitions.noise import FLOORED, noise_keys
 from segauge.metrics.matching import Assignment, DetectionRules, MatchRule, detection_of
 from segauge.metrics.surface import HdMode
 from segauge.stats.estimation import require_method
+from segauge.stats.intervals import METHODS
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.resampling import require_level, require_resamples, require_seed
 
 #: Metrics of lesions that are measured next to the usual ones.
 DETECTION_METRICS = ("det_f1", "det_precision", "det_recall")
+
+#: Policies for failed, missing and absent cases that are chosen by name, each with what it does.
+POLICIES: dict[str, tuple[MissingPolicy, str]] = {
+    "strict": (AUTO, "failures count as the worst value, or rank last where there is none"),
+    "metrics-reloaded": (MissingPolicy(absent="perfect"), "as strict, and agreeing on an absent structure is perfect"),
+    "nnunet": (MissingPolicy(missing="exclude"), "as strict, but cases without a prediction are left out"),
+    "exclude": (MissingPolicy("exclude", missing="exclude"), "failed and missing cases are left out and counted"),
+}
 
 Labels = int | str | Iterable[int | str]
 StructureChoice = Labeling | Mapping[str, Labels] | Iterable[int | str] | str | os.PathLike[str]
@@ -97,6 +106,11 @@ def number_above_zero(text: str) -> float:
 def probability(text: str) -> float:
     """Return a probability above 0 and up to 1."""
     return _numbers(text, "a probability above 0 and up to 1", lambda value: 0 < value <= 1)[0]
+
+
+def share(text: str) -> float:
+    """Return a number above 0 and up to 1, such as an overlap."""
+    return _numbers(text, "a number above 0 and up to 1", lambda value: 0 < value <= 1)[0]
 
 
 def whole_number(text: str) -> int:
@@ -227,13 +241,22 @@ class Measuring:
 
     structures: StructureChoice | None = _option(
         None,
-        "names, label values, names with labels, the path of a dataset.json or YAML file, or "
-        '"all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error. By '
-        'default (or "foreground") all that is not 0 is one structure',
+        "names, label values (1,2,3), names with labels (kidneys=1+2,tumor=3), the path of a dataset.json or YAML "
+        'file, or "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error. '
+        'By default (or "foreground") all that is not 0 is one structure',
+        metavar="WHAT",
+        read=str,
+        flag="--structures",
+        is_first=True,
         recorded="never",
     )
     pred_structures: Mapping[str, Labels] | Labeling | None = _option(
-        None, "the same structures where predictions number or name their labels otherwise", recorded="never"
+        None,
+        "the same structures where predictions number or name their labels otherwise (kidneys=7+8,tumor=Tumor)",
+        metavar="WHAT",
+        read=str,
+        flag="--pred-structures",
+        recorded="never",
     )
     label: int | None = _option(
         None, "measure only this label", metavar="N", read=whole_number, flag="--label", recorded="never"
@@ -308,7 +331,7 @@ class Measuring:
         0.1,
         "IoU from which a lesion counts as found; panoptic quality has its own threshold (`pq` 0.5, `pq@0.3`)",
         metavar="IOU",
-        read=probability,
+        read=share,
         flag="--detection-iou",
     )
     detection_match: MatchRule = _option(
@@ -383,11 +406,21 @@ class Summarising:
     policy: MissingPolicy = _option(AUTO, "what cases without a number count as in summaries", recorded="never")
     ci: str = _option(
         "auto",
-        "interval method, as in `segauge.estimate`; a metric that it is not made for has the default",
-        metavar="NAME", read=str, flag="--ci", recorded="never",
-    )  # fmt: skip
+        f"interval method: {', '.join(METHODS)}; a metric that it is not made for has the default, half-case for a "
+        "mean and exact for a median",
+        metavar="NAME",
+        choices=("auto", *METHODS),
+        flag="--ci",
+        is_first=True,
+        recorded="never",
+    )
     statistic: Literal["mean", "median"] = _option(
-        "mean", '"mean" or "median" of the cases', read=str, flag="--statistic", recorded="never"
+        "mean",
+        "what summarises the cases",
+        choices=("mean", "median"),
+        flag="--statistic",
+        is_first=True,
+        recorded="never",
     )
 
     def __post_init__(self) -> None:

@@ -190,7 +190,7 @@ def other_rules(rules: object) -> str:
     by = f"older rules, {rules!r}" if rules in (*_EARLIER, *KNOWN_RULES) else f"the rules {rules!r}"
     return (
         f"The analysis of this record was made by {by}; this version has {RULES!r}, which may give other numbers and "
-        "verdicts, so it cannot be checked. `segbench reanalyze FILE --write` makes it again from the scores."
+        "verdicts, so it cannot be checked. `segbench verify FILE --write` makes it again from the scores."
     )
 
 

@@ -135,7 +135,7 @@ def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, o
         ("--spacing=0", "--spacing: expected MM or MM,MM,MM, each above 0, got '0'."),
         ("--spacing=1,inf", "each above 0, got '1,inf'."),
         ("--jobs=0", "--jobs: expected a whole number of at least 1, got 0."),
-        ("--detection-iou=3", "--detection-iou: expected an overlap above 0 and up to 1, got 3.0."),
+        ("--detection-iou=3", "--detection-iou: expected a number above 0 and up to 1, got '3'."),
         ("--nsd-tolerance=-1", "--nsd-tolerance: expected MM or NAME=MM,NAME=MM, each of 0 or more, got '-1'."),
         ("--nsd-tolerance=a=1,a=2", "each of 0 or more, got 'a=1,a=2'."),
         ("--nsd-tolerance=a=1,2", "each of 0 or more, got 'a=1,2'."),
@@ -145,7 +145,7 @@ def test_what_cannot_work_is_said_before_anything_is_measured(folders, capsys, o
         ("--n-resamples=5", "Expected n_resamples of 100 or more, got 5"),
         ("--penalty=nan", "--penalty: expected a finite number, got nan."),
         ("--penalty=inf", "--penalty: expected a finite number, got inf."),
-        ("--timeout=0", "--timeout: expected seconds above 0, got 0.0."),
+        ("--timeout=0", "--timeout: expected a number above 0, got '0'."),
         ("--max-voxels=0", "--max-voxels: expected a whole number of at least 1, got 0."),
     ],
 )
@@ -225,7 +225,7 @@ def test_stopped_by_hand(folders, capsys, monkeypatch):
 
     monkeypatch.setattr("segauge.evaluation.dataset.score_case", stop)
     assert run(folders, "--json", folders / "r.json") == 130
-    assert "the same command goes on from here" in capsys.readouterr().err
+    assert "rerun the command to resume" in capsys.readouterr().err
 
 
 def test_names_that_would_move_the_cursor(folders, capsys):
@@ -260,7 +260,7 @@ def test_the_table_fits_the_terminal_and_leaves_nothing_out(folders, capsys, mon
 
 def test_a_reader_that_stops_is_no_crash(folders):
     """As in `segauge eval ... | head -1`."""
-    command = [sys.executable, "-c", "from segauge.cli import main; raise SystemExit(main())", "info"]
+    command = [sys.executable, "-c", "from segauge.cli import main; raise SystemExit(main())", "doctor"]
     with subprocess.Popen(
         [*command, *[str(next((folders / "gt").iterdir()))] * 2000], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:

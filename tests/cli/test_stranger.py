@@ -67,7 +67,7 @@ def test_a_ranking_of_one_says_what_it_needs(tmp_path, capsys):
     path.write_text("case,structure,metric,value\n" + "".join(f"c{i},liver,dice,0.9\n" for i in range(3)))
     code, _, err = said(capsys, "rank", path)
     assert code == 1
-    assert "Give a file per model: `segauge rank A=a.json B=b.json`." in err
+    assert "Give a file per model: `segauge compare A=a.json B=b.json`." in err
 
 
 @pytest.mark.parametrize("given", [("result.json",), ("result.json", "a", "--out", "b")])
@@ -87,7 +87,7 @@ def test_what_the_system_refuses_is_said_in_one_line(program, monkeypatch, capsy
         assert main(["explain", "dice"]) == 1
     else:
         monkeypatch.setattr("segbench.cli.cards.run_list", refuse)
-        assert segbench.cli.main(["list"]) == 1
+        assert segbench.cli.main(["cards"]) == 1
     assert capsys.readouterr().err == f"{program}: results: Permission denied.\n"
     assert system_words(OSError("odd")) == "odd."
 

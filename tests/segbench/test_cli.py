@@ -75,16 +75,6 @@ def test_every_command_explains_itself(capsys):
     assert "Exit codes" in capsys.readouterr().out
 
 
-def test_a_plan_does_not_promise_exit_codes_of_a_run(capsys):
-    said = {}
-    for command in ("plan", "run"):
-        with pytest.raises(SystemExit):
-            main([command, "--help"])
-        said[command] = " ".join(capsys.readouterr().out.split())
-    assert "3 some model failed" in said["run"]
-    assert "Exit codes: 0 fine, 1 error, 2 usage. options:" in said["plan"]
-
-
 def test_progress_is_a_line_per_step_in_a_file_and_one_line_on_a_terminal(capsys, monkeypatch):
     print_progress("scan\x1b[2J", 1, 2)
     print_progress("scan", 2, 2)

@@ -2,53 +2,38 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Sequence
-from importlib import import_module
+from segauge.cli.program import Alias, Command, Program
 
-from segauge import __version__
-from segauge.cli.ending import exit_code_of
-from segauge.cli.parsing import Parser
-
-#: Commands and what they do. Each is a module of this package with `add_parser(subparsers)`, which sets a default
-#: `run(args) -> int`; only the module of the command that was asked for is loaded.
-COMMANDS: dict[str, str] = {
-    "eval": "measure predictions against ground truth",
-    "doctor": "say what is wrong with the files, before any number",
-    "info": "say what a segmentation file holds",
-    "explain": "say what a metric is, and what each tool would answer for the same pair",
-    "verify": "compute a result file again and say which numbers differ",
-    "compare": "measure several models on the same cases, rank them, and say how far that can be trusted",
-    "figures": "write every figure and table of an evaluation for a paper",
-    "rank": "rank models from per-case scores, with intervals, rank sets and the cases that decide",
-    "diff": "compare two evaluations of the same cases; fails on a regression",
-    "groups": "estimates per group of cases, gaps between groups, the worst group",
-    "plan": "how many cases separate two models, or make an interval narrow enough",
-    "grand-challenge": "make an evaluation container for a challenge on grand-challenge.org",
-    "import": "read result files of any known tool, audit them, write one score file",
-}
-#: Where a command cannot be the name of a module.
-_MODULES = {"import": "import_scores", "grand-challenge": "grand_challenge"}
-_EXAMPLES = (
-    "segauge doctor --pred predictions --gt labels",
-    "segauge eval --pred predictions --gt labels --structures all --json result.json --report report.html",
-    "segauge eval --help    every command says what it takes",
+PROGRAM = Program(
+    "segauge",
+    "Measure segmentations against ground truth.",
+    {
+        "eval": Command("segauge.cli.eval", "measure predictions against ground truth"),
+        "compare": Command("segauge.cli.compare", "compare models: from their predictions, or from scores"),
+        "diff": Command("segauge.cli.diff", "compare two evaluations of the same cases; fails on a regression"),
+        "plan": Command("segauge.cli.plan", "plan how many cases a comparison or an interval needs"),
+        "doctor": Command("segauge.cli.doctor", "check files for problems before evaluating, or describe one file"),
+        "explain": Command("segauge.cli.explain", "explain a metric and compare the conventions of other tools"),
+        "verify": Command("segauge.cli.verify", "compute a result file again and list the numbers that differ"),
+        "import": Command("segauge.cli.import_scores", "convert score files of other tools after an audit"),
+        "init": Command("segauge.cli.init", "write a protocol file, a challenge container, or shell completion"),
+    },
+    (
+        ("Check your files", "segauge doctor --pred predictions --gt labels"),
+        ("Measure them", "segauge eval --pred predictions --gt labels --report report.html --json result.json"),
+        ("Compare models", "segauge compare A=a.json B=b.json"),
+    ),
+    aliases={
+        "info": Alias(("doctor",), replaced={"--json": "--json=-"}),
+        "rank": Alias(("compare",)),
+        "groups": Alias(("compare",), " with --by COLUMN"),
+        "grand-challenge": Alias(("init", "challenge"), replaced={"init": ""}),
+    },
+    hidden={
+        "figures": Command(
+            "segauge.cli.figures", "write every figure and table of a result", "compare RESULT --figures FOLDER"
+        )
+    },
 )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line and return the exit code: 0 fine, 1 tool error, 2 usage, 3 and up as the command says."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = Parser(prog="segauge", description="Measure segmentations against ground truth.", examples=_EXAMPLES)
-    parser.add_argument("--version", action="version", version=f"segauge {__version__}")
-    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name, words in COMMANDS.items():
-        if given[:1] == [name]:
-            import_module(f"segauge.cli.{_MODULES.get(name, name)}").add_parser(subparsers)
-        else:
-            subparsers.add_parser(name, help=words)
-    if not given:
-        parser.print_help(sys.stderr)
-        return 2
-    args = parser.parse_args(given)
-    return exit_code_of("segauge", lambda: args.run(args))
+COMMANDS: dict[str, str] = {name: command.help for name, command in PROGRAM.commands.items()}
+main = PROGRAM.main

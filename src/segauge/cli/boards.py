@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from segauge.cli.sources import one_line
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import one_line
 from segauge.plural import chance_text, counted
 from segauge.stats import Board, BoardRow
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES

@@ -1,4 +1,4 @@
-"""`segauge compare --gt LABELS --pred A=DIR --pred B=DIR`: measure several models on the same cases, and compare."""
+"""`segauge compare`: models on the same cases, from their scores or from their predictions."""
 
 from __future__ import annotations
 
@@ -7,56 +7,100 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.boards import print_board
-from segauge.cli.eval import add_measuring, add_pairing, add_reading, add_running, cases_of, evaluated, exit_code
+from segauge.cli.eval import add_layout, add_measuring, cases_of, evaluated, exit_code
+from segauge.cli.figures import write_everything
+from segauge.cli.flags import resolve_options
+from segauge.cli.groups import compare_groups
 from segauge.cli.parsing import PATH
-from segauge.cli.sources import console, named_source, one_line
+from segauge.cli.rank import rank_scores
+from segauge.cli.sources import add_choice_arguments, add_source_arguments, named_source
 from segauge.cli.structures import Chosen, chosen_structures, structure_file
+from segauge.cli.terminal import console, one_line, say_written
 from segauge.errors import InvalidInput
-from segauge.evaluation import EvaluationResult
+from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
+from segauge.options import Options
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
 from segauge.report.files import write_figures
 from segauge.report.requirements import check_report_extra
+from segauge.stats import SCHEMES
 
 
 def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "compare",
-        description="Measure the predictions of several models against the same ground truth, and compare them pair "
-        "by pair: by --metric, which decides, and by nsd, hd95 and assd beside it. Verdicts hold for all pairs by one "
-        "metric together, not over the metrics. Finished cases are kept in --cache (by default beside the first output "
-        "file). Exit codes: 0 fine, "
-        "1 tool error, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
+        description="Compare models on the same cases. From score or result files (SOURCE): means with intervals, "
+        "ranks, and all pairs; with --by, groups of cases. From predictions (--gt and one --pred per model): measure "
+        "them first. Several structures are ranked one by one and over all. Exit codes: 0 fine, 1 tool error or "
+        "refused files, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
         examples=(
+            "segauge compare A=a.json B=b.json",
+            "segauge compare scores.csv --metadata patients.csv --by sex",
             "segauge compare --gt labels --pred A=predictions_a --pred B=predictions_b --report comparison.html",
         ),
+        more_usage=" [SOURCE ...]",
+        first_screen=(
+            *("--gt", "--pred", "--metadata", "--by", "--metric", "--structure", "--structures", "--policy", "--ci"),
+            *("--margin", "--pairs", "--protocol", "--json", "--report", "--figures"),
+        ),
     )
-    parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
-    parser.add_argument(
-        "--pred",
-        required=True,
-        action="append",
-        metavar="[NAME=]PATH",
-        help="predictions of one model, called as the folder unless named; give it per model",
+    add_source_arguments(parser, fewest="*")
+    compared = parser.add_argument_group("predictions instead of scores")
+    compared.add_argument("--gt", type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
+    compared.add_argument(
+        "--pred", action="append", default=[], metavar="[NAME=]PATH",
+        help="predictions of one model, named after the folder unless named; give it per model",
+    )  # fmt: skip
+    add_layout(compared)
+    choice = add_choice_arguments(parser, with_policy=False)
+    choice.add_argument("--by", metavar="COLUMN", help="metadata column that makes groups of cases")
+    choice.add_argument("--edges", metavar="VALUES", help="edges of bins for a numeric column: 18,40,65")
+    choice.add_argument(
+        "--minimum", type=int, default=5, metavar="N", help="smaller groups are named, not estimated (default: 5)"
     )
-    add_pairing(parser)
-    parser.add_argument("--metric", metavar="KEY", help="the metric that decides (default: dice, or the first)")
-    parser.set_defaults(metadata=None, key=None)
-    add_measuring(parser.add_argument_group("measuring"))
-    add_reading(parser.add_argument_group("reading and placing"))
-    add_running(parser)
-    outputs = parser.add_argument_group("outputs")
-    outputs.add_argument("--report", type=Path, metavar="FILE", help="report as one HTML file")
+    add_measuring(parser)
+    ranked = parser.add_argument_group("how models are ranked")
+    ranked.add_argument("--scheme", default="mean", choices=tuple(SCHEMES), help="what the order is by (default: mean)")
+    ranked.add_argument("--margin", type=float, metavar="VALUE", help="differences within it do not matter in practice")
+    ranked.add_argument("--pairs", dest="all_pairs", action="store_true", help="print all pairs of models, too")
+    outputs = parser.add_argument_group("what is written (- is standard output)")
+    outputs.add_argument("--json", type=Path, metavar="FILE", help="rankings, or groups, as JSON")
+    outputs.add_argument("--report", type=Path, metavar="FILE", help="report on predictions as one HTML file")
     outputs.add_argument("--title", metavar="TEXT", help="title of the report")
-    outputs.add_argument("--json", type=Path, metavar="FILE", help="boards of all leading metrics, as JSON")
-    outputs.add_argument("--figures", type=Path, metavar="FOLDER", help="every figure as SVG, PDF and PNG")
+    outputs.add_argument(
+        "--figures",
+        type=Path,
+        metavar="FOLDER",
+        help="every figure as SVG, PDF and PNG, of predictions or of one result",
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
+    """Compare from scores, by groups, or from predictions."""
+    from_scores = not hasattr(args, "n_resamples")
+    options = resolve_options(args)
+    if not args.sources:
+        if args.gt is None:
+            args.refuse("needs score files (SOURCE ...), or --gt and one --pred per model")
+        return _from_predictions(args, options)
+    if args.gt is not None or args.pred:
+        args.refuse("takes score files (SOURCE ...) or --gt and --pred, not both")
+    if args.figures is not None and len(args.sources) == 1:
+        write_everything(read_result(args.sources[0]), args.figures)
+        say_written(args.figures)
+        return 0
+    if args.report is not None or args.figures is not None:
+        args.refuse("--report and --figures need predictions: --gt and one --pred per model")
+    if from_scores:
+        args.n_resamples = 10_000
+    return rank_scores(args) if args.by is None else compare_groups(args)
+
+
+def _from_predictions(args: argparse.Namespace, options: Options) -> int:
     """Measure every model, compare, print and write."""
     models = _models(args.pred)
     check_outputs((args.report, args.json), (args.gt, *models.values(), structure_file(args)))
@@ -71,7 +115,7 @@ def run(args: argparse.Namespace) -> int:
             console().print(f"{one_line(name)}: {one_line(warning)}", markup=False)
         # By the first model: what is measured may not differ between them.
         chosen = chosen or chosen_structures(pairing, cases, args)
-        results[name] = evaluated(cases, chosen.structures, args, _cache(args))
+        results[name] = evaluated(cases, chosen.structures, args, options, _cache(args))
     comparison = ModelComparison(results, args.metric, args.confidence, max(args.n_resamples, 1000), args.seed)
     names = {info.key: info.name for info in comparison.leading}
     over = "" if len(comparison.structures) == 1 else f", average of {len(comparison.structures)} structures"
@@ -87,10 +131,9 @@ def run(args: argparse.Namespace) -> int:
         write_comparison(comparison, args.report, title=args.title)
     if args.figures is not None:
         write_figures(comparison_illustrations(comparison), args.figures)
-    for path in (args.json, args.report, args.figures):
-        if path is not None:
-            console().print(f"written: {path}", markup=False)
-    return max(exit_code(result, allow_missing=args.allow_missing) for result in results.values())
+    say_written(args.json, args.report, args.figures)
+    left_out = options.summarising.policy.missing == "exclude"
+    return max(exit_code(result, allow_missing=left_out) for result in results.values())
 
 
 def _floors(comparison: ModelComparison, metric: str) -> dict[str, Any]:

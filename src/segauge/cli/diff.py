@@ -7,20 +7,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.flags import policy_of
 from segauge.cli.sources import (
     add_choice_arguments,
     add_source_arguments,
     clusters_of,
-    console,
-    one_line,
     paths_of,
-    policy_of,
     print_audit,
     read_sources,
     require_same_rules,
     scale_for,
 )
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
@@ -47,6 +46,11 @@ def add_parser(subparsers: Any) -> None:
         examples=(
             "segauge diff old.json new.json --margin dice=0.01 --margin hd95=0.5",
             "segauge diff old.json new.json --judge dice,det_f1",
+        ),
+        more_usage=" BEFORE AFTER",
+        first_screen=(
+            *("--margin", "--judge", "--allowed-failures", "--structure", "--metric", "--model"),
+            *("--metadata", "--cluster", "--policy", "--level", "--json"),
         ),
     )
     parser.add_argument("before", metavar="BEFORE", help="scores of the version to beat")

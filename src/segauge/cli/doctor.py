@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import sys
+import shlex
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import add_pairing
+from segauge.cli.eval import add_pairing, pairing_of
+from segauge.cli.info import add_description_arguments, describe_files
 from segauge.cli.parsing import PATH
-from segauge.cli.sources import console, one_line
+from segauge.cli.terminal import console, one_line, say_written, shows_progress
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
-from segauge.io.layouts.finding import find_pairs
+from segauge.io.layouts.pair_files import write_pairs
 from segauge.io.outputs import check_outputs, write_json
 from segauge.plural import counted
 
@@ -22,32 +23,46 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "doctor",
-        description="Look at every file: pairing, health, grids, spacing, orientation (48 flips and permutations), "
-        "labels, presence. Exit codes: 0 fine (warnings do not count), 1 tool error, 2 usage, 3 files are missing, "
-        "unreadable or have the wrong labels, 4 grids or orientations do not agree.",
-        examples=("segauge doctor --pred predictions --gt labels --notes",),
+        description="Check files before you evaluate: pairing, health, grids, spacing, orientation (48 flips and "
+        "permutations), labels, presence. Only problems are printed; the last line is the command to run next. Or "
+        "describe single files (FILE): grid, labels with names and volumes. Exit codes: 0 fine (warnings do not "
+        "count), 1 tool error, 2 usage, 3 files are missing, unreadable or have the wrong labels, 4 grids or "
+        "orientations do not agree.",
+        examples=(
+            "segauge doctor --pred predictions --gt labels",
+            "segauge doctor --pred predictions --gt labels --pairs-out pairs.csv",
+            "segauge doctor segmentation.nii.gz",
+        ),
     )
-    parser.add_argument("--pred", required=True, type=PATH, metavar="PATH", help="predictions: a folder, or one file")
-    parser.add_argument("--gt", required=True, type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
-    add_pairing(parser)
-    parser.add_argument("--notes", action="store_true", help="print what is only worth knowing, too")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
+    parser.add_argument("files", metavar="FILE", nargs="*", help="a file, a folder of masks, or a DICOM series")
+    folders = parser.add_argument_group("two folders")
+    folders.add_argument("--pred", type=PATH, metavar="PATH", help="predictions: a folder, or one file")
+    folders.add_argument("--gt", type=PATH, metavar="PATH", help="ground truth: a folder, or one file")
+    add_pairing(folders)
+    folders.add_argument(
+        "--pairs-out", type=Path, metavar="FILE", help="write which files belong together, to edit and give as --pairs"
+    )
+    folders.add_argument("--notes", action="store_true", help="print also what is no problem")
+    add_description_arguments(parser.add_argument_group("single files"))
+    parser.add_argument(
+        "--json", type=Path, nargs="?", const=Path("-"), metavar="FILE", help="write everything as JSON (default: -)"
+    )
     parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
     """Examine, print and write."""
-    check_outputs([args.json], [args.pred, args.gt])
-    pairing = find_pairs(args.pred, args.gt, layout=args.layout, follow_links=args.follow_links)
-    with watched(len(pairing.pairs), "reading") if sys.stderr.isatty() else nullcontext() as bar:
+    if args.files:
+        return describe_files(args)
+    check_outputs([args.json, args.pairs_out], [args.pred, args.gt, args.pairs])
+    pairing = pairing_of(args)
+    with watched(len(pairing.pairs), "reading") if shows_progress() else nullcontext() as bar:
         found = examine(pairing, bar)
     out = console()
     out.print(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}", markup=False)
-    told = [one_line(str(finding)) for finding in found.findings if finding.level is not Level.NOTE or args.notes]
-    for line in told:
-        out.print(line, markup=False)
-    if any("--" in line and "--" not in line for line in told):
-        out.print("options that are named here are those of `segauge eval`", markup=False)
+    for finding in found.findings:
+        if finding.level is not Level.NOTE or args.notes:
+            out.print(one_line(str(finding)), markup=False)
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
     words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)
     if counts[Level.NOTE] and not args.notes:
@@ -55,5 +70,18 @@ def run(args: argparse.Namespace) -> int:
     out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)
     if args.json is not None:
         write_json(args.json, found.to_dict())
+    if args.pairs_out is not None:
+        write_pairs(args.pairs_out, pairing)
+    say_written(args.pairs_out)
+    out.print(f"next: {_next(args)}", markup=False)
     errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}
     return 4 if errors & {"grid", "orientation"} else 3 if errors else 0
+
+
+def _next(args: argparse.Namespace) -> str:
+    """Return the command that measures what was looked at."""
+    pairs = args.pairs_out or args.pairs
+    given = [("--pred", args.pred), ("--gt", args.gt)] if pairs is None else [("--pairs", pairs)]
+    layout = [] if args.layout == "auto" else ["--layout", args.layout]
+    words = [word for flag, path in given for word in (flag, shlex.quote(str(path)))]
+    return " ".join(["segauge eval", *words, *layout, "--report report.html"])

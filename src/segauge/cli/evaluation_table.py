@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line
+from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import floor_sentences
 from segauge.scores import Status
+from segauge.stats.estimation import Estimate
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -43,10 +45,47 @@ def print_result(result: EvaluationResult, warnings: Iterable[str], asked: Seque
         out.print(f"{len(notes)} notes on {counted(len(result.notes), 'case')}; --json has them", markup=False)
 
 
+def shown_columns(text: str) -> list[str]:
+    """Return the columns of `--show`, or say which there are."""
+    keys = [part.strip() for part in text.split(",") if part.strip()]
+    unknown = [key for key in keys if key not in SHOWN]
+    if unknown or not keys:
+        raise InvalidInput(f"expected some of {', '.join(SHOWN)}, got {(unknown or [text])[0]!r}")
+    return keys
+
+
+def print_spread(result: EvaluationResult, columns: Sequence[str], asked: Sequence[str] = ()) -> None:
+    """Print a row per structure and metric with what `--show` asks for."""
+    known = result.metric_names
+    shown = list(asked) or [key for key in _SHOWN if key in known] or known[:5]
+    rows = [["structure", "metric", *columns]]
+    for name in result.structures:
+        found = result.summary(name)
+        rows += [[one_line(name), key, *(SHOWN[column](found[key]) for column in columns)] for key in shown]
+    print_table(console(), "cases", rows, keys=2, right=columns)
+
+
+def _of_spread(name: str) -> Callable[[Estimate], str]:
+    def text(estimate: Estimate) -> str:
+        value = None if estimate.spread is None else getattr(estimate.spread, name)
+        return "" if value is None else f"{value:.{estimate.decimals}f}"
+
+    return text
+
+
+#: What `--show` prints of an estimate, each as text, "" where there is none.
+SHOWN: dict[str, Callable[[Estimate], str]] = {
+    **{name: _of_spread(name) for name in ("sd", "median", "q1", "q3", "min", "max")},
+    "failures": lambda estimate: "" if estimate.failures is None else str(estimate.failures),
+    "tail": lambda estimate: "" if estimate.tail is None else f"{estimate.tail:.{estimate.decimals}f}",
+    "n": lambda estimate: str(estimate.n),
+}
+
+
 def _title(result: EvaluationResult) -> str:
     failed = len(result.failures)
     words = counted(len(result.table), "case") + (f", {failed} of them not measured" if failed else "")
-    return f"{words}; mean [{100 * result.confidence:g} % interval]"
+    return f"{words}; {result.statistic} [{100 * result.confidence:g} % interval]"
 
 
 def _cells(result: EvaluationResult, shown: Sequence[str]) -> list[list[str]]:

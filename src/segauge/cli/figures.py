@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import console
+from segauge.cli.terminal import console
 from segauge.errors import InvalidInput
-from segauge.evaluation import read_result
+from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.outputs import check_outputs
-from segauge.report.figures import COLOURS, FILE_FORMATS
+from segauge.report.figures import COLOURS, FILE_FORMATS, ThemeName
 from segauge.report.files import write_figures, write_tables
 from segauge.report.illustrations import illustrations
 from segauge.report.summary import Summary
@@ -51,12 +52,25 @@ def run(args: argparse.Namespace) -> int:
     if unknown:
         raise InvalidInput(f"--formats: expected some of svg, pdf, png, got {unknown[0][1:]!r}.")
     check_outputs([args.report], [args.result])
-    summary = Summary(read_result(args.result))
     metrics = None if args.metrics is None else [part.strip() for part in args.metrics.split(",")]
-    tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}
-    written = write_tables(tables, folder)
-    written += write_figures(illustrations(summary), folder, formats=formats, theme=args.theme)
+    written = write_everything(read_result(args.result), folder, metrics, formats, args.theme)
     if args.report is not None:
-        written.append(summary.result.to_html(args.report))
+        written.append(read_result(args.result).to_html(args.report))
     console().print(f"{len(written)} files written to {folder}", markup=False)
     return 0
+
+
+def write_everything(
+    result: EvaluationResult,
+    folder: Path,
+    metrics: list[str] | None = None,
+    formats: Sequence[str] = FILE_FORMATS,
+    theme: ThemeName = "light",
+) -> list[Path]:
+    """Write every figure of a result with its caption, and its tables; return the files."""
+    summary = Summary(result)
+    tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}
+    return [
+        *write_tables(tables, folder),
+        *write_figures(illustrations(summary), folder, formats=list(formats), theme=theme),
+    ]

@@ -1,25 +1,21 @@
-"""`segauge groups`: how models do on groups of cases, and whether they react differently."""
+"""Estimates per group of cases, and gaps between groups, as `segauge compare --by` prints them."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
 from segauge.cli.sources import (
-    add_choice_arguments,
-    add_source_arguments,
     chosen_metric,
-    console,
     matrix_of,
     metadata_of,
-    one_line,
     paths_of,
     print_audit,
     read_sources,
     require_same_rules,
 )
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables.cells import number
@@ -28,30 +24,8 @@ from segauge.plural import counted
 from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "groups",
-        description="Groups are the values of one metadata column, or bins of a numeric one. Everything is corrected "
-        "for the number of groups. Exit codes: 0 fine, 1 the files were refused, 2 usage.",
-        examples=(
-            "segauge groups scores.csv --metadata patients.csv --by sex",
-            "segauge groups a.json --metadata patients.csv --by age --edges 40,65",
-        ),
-    )
-    add_source_arguments(parser)
-    add_choice_arguments(parser)
-    parser.add_argument("--by", required=True, metavar="COLUMN", help="metadata column that makes the groups")
-    parser.add_argument("--edges", metavar="VALUES", help="edges of bins for a numeric column: 18,40,65")
-    parser.add_argument(
-        "--minimum", type=int, default=5, metavar="N", help="smaller groups are named, not estimated (default: 5)"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Estimate, print, and write."""
+def compare_groups(args: argparse.Namespace) -> int:
+    """Estimate every group of cases, print, and write."""
     check_outputs([args.json], [args.metadata, *paths_of(args.sources)])
     imported = read_sources(args.sources, args)
     print_audit(imported)

@@ -6,8 +6,9 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import add_source_arguments, console, one_line, paths_of, read_sources
+from segauge.cli.sources import add_source_arguments, paths_of, read_sources
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line, say_written
 from segauge.io.outputs import check_outputs
 from segauge.io.tables import write_scores
 
@@ -55,5 +56,5 @@ def run(args: argparse.Namespace) -> int:
         to = args.to or ("long" if args.output.suffix.lower() == ".csv" else "json")
         metric = args.metric if to in ("wide", "challenger") else None
         write_scores(imported.tables, args.output, format=to, metric=metric)
-        out.print(f"written: {args.output}", markup=False)
+        say_written(args.output)
     return 0

@@ -1,4 +1,4 @@
-"""`segauge info FILE`: what a file holds, as its reader sees it: grid, labels with names and volumes, notes."""
+"""What `segauge doctor FILE` prints: the grid of a file, its labels with names and volumes, notes."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from segauge.cli.parsing import PROBABILITY
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
+from segauge.io.outputs import write_whole
 from segauge.plural import agreeing
 
 #: Labels that are listed one by one; of more than that, which no label map has, only the first few.
@@ -17,31 +18,21 @@ _SHOWN = 150
 _FIRST = 10
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command `info`."""
-    parser = subparsers.add_parser(
-        "info",
-        description="Say what a file or folder holds: grid, labels with names and volumes, segments, regions. "
-        "Exit codes: 0 fine, 1 the file cannot be read, 2 usage, 3 some of several files cannot be read.",
-        examples=("segauge info segmentation.nii.gz", "segauge info rtstruct.dcm --reference ct_series"),
-    )
-    parser.add_argument("files", metavar="FILE", nargs="+", help="a file, a folder of masks, or a DICOM series")
-    parser.add_argument(
-        "--reference",
-        metavar="PATH",
-        help="images or ground truth that give RTSTRUCT its grid (default: the series beside it)",
-    )
-    parser.add_argument(
+def add_description_arguments(section: Any) -> None:
+    """Add the arguments that say how single files are read."""
+    section.add_argument(
+        "--reference", metavar="PATH",
+        help="images or ground truth that give RTSTRUCT its grid (default: the series next to it)",
+    )  # fmt: skip
+    section.add_argument(
         "--threshold", type=PROBABILITY, metavar="P", help="take probabilities of at least P as foreground"
     )
-    parser.add_argument("--allow-nonuniform", action="store_true", help="tilted or unevenly spaced DICOM series, too")
-    parser.add_argument("--json", action="store_true", help="print one JSON object per file")
-    parser.set_defaults(run=run)
+    section.add_argument("--allow-nonuniform", action="store_true", help="tilted or unevenly spaced DICOM series, too")
 
 
-def run(args: argparse.Namespace) -> int:
+def describe_files(args: argparse.Namespace) -> int:
     """Print a description of each file; with several files, go on after one that cannot be read (exit code 3)."""
-    failed = 0
+    failed, found = 0, []
     for path in args.files:
         try:
             facts = describe(
@@ -49,10 +40,14 @@ def run(args: argparse.Namespace) -> int:
             )
         except SegaugeError as error:
             failed += 1
-            words = str(error)
-            print(f"segauge: {words}", file=sys.stderr)  # noqa: T201 - the command line speaks
+            print(f"segauge: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
             continue
-        print(json.dumps(facts, allow_nan=False) if args.json else "\n".join(_lines(facts)))  # noqa: T201 - it speaks
+        if args.json is None:
+            print("\n".join(_lines(facts)))  # noqa: T201 - the command line speaks
+        else:
+            found.append(json.dumps(facts, allow_nan=False) + "\n")
+    if args.json is not None:
+        write_whole(args.json, found)
     return 0 if not failed else 1 if len(args.files) == 1 else 3
 
 

@@ -23,7 +23,7 @@ _UNKNOWN = "unrecognized arguments: "
 
 
 class _Formatter(argparse.HelpFormatter):
-    """Fills paragraphs, but leaves examples as they are written."""
+    """Fills paragraphs, but leaves examples and lists of commands as they are written."""
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         if text.startswith("examples:"):
@@ -31,13 +31,57 @@ class _Formatter(argparse.HelpFormatter):
         return super()._fill_text(text, width, indent)
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are two lines: what is wrong and what was probably meant, and where the help is."""
+class _HelpAll(argparse.Action):
+    """Prints the help with every option, and ends."""
 
-    def __init__(self, *, examples: Sequence[str] = (), **options: Any) -> None:
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any) -> None:
+        print(parser.format_help_all(), end="")  # type: ignore[attr-defined] # noqa: T201 - the command line speaks
+        parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are two lines: what is wrong and what was probably meant, and where the help is.
+
+    Its help shows the options of `first_screen` alone, if there are any; `--help-all` shows all of them.
+    """
+
+    def __init__(
+        self, *, examples: Sequence[str] = (), first_screen: Sequence[str] = (), more_usage: str = "", **options: Any
+    ) -> None:
         epilog = "examples:\n" + "\n".join(f"  {line}" for line in examples) if examples else None
         super().__init__(**{"epilog": epilog, "formatter_class": _Formatter, **options})
         self._given: list[str] | None = None
+        self.first_screen = {"--help", *first_screen}
+        if first_screen:
+            self.usage = f"%(prog)s [options]{more_usage}"
+            self.add_argument("--help-all", action=_HelpAll, nargs=0, help="show every option and exit")
+            self.first_screen.add("--help-all")
+        else:
+            self.first_screen = set()
+
+    def first_options(self) -> list[argparse.Action]:
+        """Return the options that the first screen of help shows, without those for help itself."""
+        shown = (one for one in self._actions if one.option_strings and one.help is not argparse.SUPPRESS)
+        return [one for one in shown if self._is_first(one) and not {"--help", "--help-all"} & {*one.option_strings}]
+
+    def format_help(self) -> str:
+        """Return the first screen of help."""
+        later = [one for one in self._actions if one.option_strings and not self._is_first(one)]
+        kept = [one.help for one in later]
+        for one in later:
+            one.help = argparse.SUPPRESS
+        try:
+            return super().format_help()
+        finally:
+            for one, text in zip(later, kept, strict=True):
+                one.help = text
+
+    def format_help_all(self) -> str:
+        """Return the help with every option."""
+        return super().format_help()
+
+    def _is_first(self, action: argparse.Action) -> bool:
+        return not self.first_screen or not self.first_screen.isdisjoint(action.option_strings)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
         """Parse, and refuse what is left over here, where the options of the command are known.
@@ -66,9 +110,8 @@ class Parser(argparse.ArgumentParser):
         choice = _CHOICE.match(message)
         if choice is not None:
             known = [part.strip().strip("'") for part in choice["known"].split(", ")]
-            is_command = choice["where"] in ("COMMAND", "ACTION")
-            what = "there is no command" if is_command else f"{choice['where']} cannot be"
-            return f"{what} {choice['given']!r}; {_meant(choice['given'], known)}."
+            what = f"{choice['where']} cannot be"
+            return f"{what} {choice['given']!r}; {nearest(choice['given'], known)}."
         number = _NUMBER.match(message)
         if number is not None:
             expected = "a whole number" if number["kind"] == "int" else "a number"
@@ -91,7 +134,8 @@ class Parser(argparse.ArgumentParser):
         return self._option_string_actions
 
 
-def _meant(given: str, known: Sequence[str]) -> str:
+def nearest(given: str, known: Sequence[str]) -> str:
+    """Return what was probably meant, and what there is."""
     close = difflib.get_close_matches(given, known, n=1)
     return f"did you mean {close[0]!r}? There are {', '.join(known)}" if close else f"there are {', '.join(known)}"
 
@@ -157,14 +201,3 @@ def add_interval_arguments(group: Any, *, n_resamples: int, preset: bool = False
         "--seed", type=checked(int, require_seed), default=None if preset else 0, metavar="N",
         help="of the resampling (default: 0)",
     )  # fmt: skip
-
-
-def add_method_arguments(group: Any) -> None:
-    """Add the arguments that choose the interval method and the statistic."""
-    from segauge.stats.intervals import METHODS
-
-    group.add_argument(
-        "--ci", default="auto", choices=("auto", *METHODS), metavar="NAME",
-        help=f"interval method: {', '.join(METHODS)} (default: half-case; exact for a median)",
-    )  # fmt: skip
-    group.add_argument("--statistic", default="mean", choices=("mean", "median"), help="of the cases (default: mean)")

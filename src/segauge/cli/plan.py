@@ -9,14 +9,13 @@ from segauge.cli.sources import (
     add_choice_arguments,
     add_source_arguments,
     chosen_metric,
-    console,
     matrix_of,
-    one_line,
     print_audit,
     read_sources,
     require_same_rules,
 )
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.stats import (
     cases_for_half_width,
@@ -38,6 +37,11 @@ def add_parser(subparsers: Any) -> None:
         examples=(
             "segauge plan A=a.json B=b.json --difference 0.01",
             "segauge plan --sd 0.12 --n 30 --half-width 0.02",
+        ),
+        more_usage=" [SOURCE ...]",
+        first_screen=(
+            *("--difference", "--power", "--half-width", "--sd", "--n"),
+            *("--structure", "--metric", "--cluster", "--metadata", "--policy", "--level"),
         ),
     )
     add_source_arguments(parser, fewest="*")

@@ -1,62 +1,28 @@
-"""`segauge rank scores.csv`: who is best, and how far that can be trusted."""
+"""Rankings from score files, as `segauge compare` prints them."""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import (
-    add_choice_arguments,
-    add_source_arguments,
-    chosen_metric,
-    console,
-    matrix_of,
-    one_line,
-    paths_of,
-    print_audit,
-    read_sources,
-    require_same_rules,
-)
+from segauge.cli.sources import chosen_metric, matrix_of, paths_of, print_audit, read_sources, require_same_rules
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
 from segauge.plural import chance_text, counted
-from segauge.stats import METHODS, SCHEMES, Ranking, rank, rank_tasks
+from segauge.stats import Ranking, rank, rank_tasks
 
 
-def add_parser(subparsers: Any) -> None:
-    """Add the command."""
-    parser: argparse.ArgumentParser = subparsers.add_parser(
-        "rank",
-        description="Rank models from the result files people already have. Several structures are ranked one by one "
-        "and over all. Exit codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
-        examples=("segauge rank A=a.json B=b.json", "segauge rank scores.csv --metric dice --structure liver --pairs"),
-    )
-    add_source_arguments(parser)
-    add_choice_arguments(parser)
-    parser.add_argument(
-        "--scheme", default="mean", choices=tuple(SCHEMES),
-        help="what the order is by; ranks by the others are told, too (default: mean)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--ci", default="auto", choices=("auto", *METHODS), help="interval method of the means (default: auto)"
-    )
-    parser.add_argument("--margin", type=float, metavar="VALUE", help="differences within it do not matter in practice")
-    parser.add_argument("--pairs", action="store_true", help="print all pairs, too")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="write everything as JSON")
-    parser.set_defaults(run=run)
-
-
-def run(args: argparse.Namespace) -> int:
-    """Rank, print, and write."""
+def rank_scores(args: argparse.Namespace) -> int:
+    """Rank the models of score files, print, and write."""
     check_outputs([args.json], [args.metadata, *paths_of(args.sources)])
     imported = read_sources(args.sources, args)
     if len(imported.tables) < 2:
         raise InvalidInput(
-            f"A ranking needs two models or more, got {', '.join(imported.tables)}. Give a file per model: "
-            "`segauge rank A=a.json B=b.json`."
+            f"A comparison needs two models or more, got {', '.join(imported.tables)}. Give a file per model: "
+            "`segauge compare A=a.json B=b.json`."
         )
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
@@ -82,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Namespace) -> None:
     print_audit(imported)
     for ranking in rankings:
-        print_ranking(ranking, pairs=args.pairs)
+        print_ranking(ranking, pairs=args.all_pairs)
 
 
 def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:

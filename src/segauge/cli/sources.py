@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import argparse
 import re
-import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args, get_type_hints
+from typing import Any, get_args, get_type_hints
 
-from segauge.cli.parsing import FINITE, add_interval_arguments
+from segauge.cli.flags import add_policy, policy_of
+from segauge.cli.parsing import add_interval_arguments
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.cells import ROLES
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.metrics.catalog import called
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.missing import AbsentPolicy, FailedPolicy, MissingPolicy
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.shared_cases import score_matrix
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 #: Help of `--key`, wherever there is metadata.
 KEY_HELP = "column of the case ids in the metadata (default: recognised, such as case, case_id, name or id)"
@@ -68,9 +64,9 @@ def add_repair_arguments(group: Any, names: Iterable[str]) -> None:
         )  # fmt: skip
 
 
-def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments that choose scores and say what failures count as."""
-    group = parser.add_argument_group("scores")
+def add_choice_arguments(parser: argparse.ArgumentParser, *, with_policy: bool = True) -> Any:
+    """Add the arguments that choose scores; return their section. With a policy also those of summaries."""
+    group = parser.add_argument_group("which scores")
     group.add_argument("--structure", metavar="NAME", help="only this structure")
     group.add_argument(
         "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
@@ -81,27 +77,14 @@ def add_choice_arguments(parser: argparse.ArgumentParser) -> None:
         "--allow-different-rules", action="store_true",
         help="compare also results that were measured by different rules or against different ground truths",
     )  # fmt: skip
-    add_policy_arguments(group)
     group.add_argument("--metadata", type=Path, metavar="FILE", help="table with a row per case: age, sex, patient ...")
     group.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
     group.add_argument("--cluster", metavar="COLUMN", help="metadata column of the patient; resampled together")
-    add_interval_arguments(parser.add_argument_group("statistics"), n_resamples=10_000)
-
-
-def add_policy_arguments(group: Any) -> None:
-    """Add the arguments that say what cases without a number count as."""
-    group.add_argument(
-        "--failed", default="auto", choices=get_args(FailedPolicy),
-        help="what missed and failed cases count as: the worst value, a penalty, no value but behind all others, or "
-        "nothing at all (default: auto, the worst of a bounded scale such as Dice, last for distances)",
-    )  # fmt: skip
-    group.add_argument(
-        "--absent", default="exclude", choices=get_args(AbsentPolicy),
-        help="what cases count as where neither mask has the structure (default: exclude)",
-    )  # fmt: skip
-    group.add_argument(
-        "--penalty", type=FINITE, metavar="VALUE", help="value of a failed case, such as the image diagonal in mm"
-    )
+    if with_policy:
+        summarised = parser.add_argument_group("how it is summarised")
+        add_policy(summarised)
+        add_interval_arguments(summarised, n_resamples=10_000)
+    return group
 
 
 def read_sources(sources: Sequence[str], args: argparse.Namespace) -> ImportedScores:
@@ -193,11 +176,6 @@ def matrix_of(imported: ImportedScores, structure: str, metric: str, args: argpa
     )
 
 
-def policy_of(args: argparse.Namespace) -> MissingPolicy:
-    """Return the policy for cases without a number."""
-    return MissingPolicy(args.failed, args.absent, args.penalty)
-
-
 def scale_for(metric: str, args: argparse.Namespace) -> Scale:
     """Return the scale of a metric: the one the arguments tell, or the known one."""
     if args.higher_is_better is None:
@@ -219,16 +197,3 @@ def chosen_metric(known: Sequence[str], wanted: str | None) -> str:
     if wanted is not None:
         return called(wanted, known)
     return "dice" if "dice" in known else known[0]
-
-
-def console() -> Console:
-    """Return the console to print tables on."""
-    from rich.console import Console
-
-    # Into a file or a pipe no name may be cut: 160 columns where there is no terminal to ask.
-    return Console(highlight=False, soft_wrap=True, width=shutil.get_terminal_size((160, 24)).columns)
-
-
-def one_line(text: str) -> str:
-    """Return text with nothing in it that could move a terminal's cursor."""
-    return "".join(letter if letter.isprintable() else f"\\x{ord(letter):02x}" for letter in text)

@@ -7,9 +7,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.eval import add_pairing
+from segauge.cli.eval import add_layout
 from segauge.cli.parsing import COUNT, PATH
-from segauge.cli.sources import console, one_line
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, verify
 from segauge.io.layouts.finding import find_pairs
@@ -29,7 +29,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")
     parser.add_argument("--pred", type=PATH, metavar="PATH", help="predictions, to measure every score again")
     parser.add_argument("--gt", type=PATH, metavar="PATH", help="ground truth, to measure every score again")
-    add_pairing(parser)
+    add_layout(parser)
     parser.add_argument("--jobs", type=COUNT, metavar="N", help="worker processes (default: one per core)")
     parser.set_defaults(run=run)
 

@@ -1,4 +1,4 @@
-"""Describe a file in plain values: what `segauge info` prints, ready for JSON."""
+"""Describe a file in plain values: what `segauge doctor` prints, ready for JSON."""
 
 from __future__ import annotations
 

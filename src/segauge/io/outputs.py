@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,6 +17,9 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
 
+#: The path that means standard output, wherever a file is written.
+STANDARD_OUTPUT = Path("-")
+
 #: Files that say how a dataset is laid out; no result is called so.
 _LAYOUT_FILES = ("dataset.json", "predictions.json")
 
@@ -23,9 +27,15 @@ _LAYOUT_FILES = ("dataset.json", "predictions.json")
 def write_whole(path: str | os.PathLike[str], content: str | bytes | Iterable[str]) -> Path:
     """Write a file (text as UTF-8, or pieces of text) beside its place, then put it there at once; return its path.
 
-    Folders that are not there are made. A pipe or device, such as /dev/stdout, is written to, and not replaced.
+    Folders that are not there are made. "-" is standard output. A pipe or device, such as /dev/stdout, is written to,
+    and not replaced.
     """
     target = Path(path)
+    if target == STANDARD_OUTPUT:
+        pieces = [content] if isinstance(content, (str, bytes)) else content
+        for piece in pieces:
+            sys.stdout.write(piece.decode("utf-8") if isinstance(piece, bytes) else piece)
+        return target
     beside = target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -61,6 +71,8 @@ def plain_values(document: Any) -> Any:
 def check_output(path: str | os.PathLike[str]) -> None:
     """Refuse a place where no file can be written, before anything is computed for it."""
     target = Path(path)
+    if target == STANDARD_OUTPUT:
+        return
     if target.is_dir():
         raise InvalidInput(f"{target}: is a folder; expected the name of a file to write.")
     try:

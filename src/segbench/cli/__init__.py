@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import import_module
 
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Let NumPy load its linear algebra with one thread, unless the environment asks for another number.
 
-    The products of an analysis are many and small: threads wait for each other more than they compute, on a busy
-    machine several times as long. Read once, when NumPy is loaded; processes that we start see none of it.
+    The products of an analysis are many and small: threads wait for each other longer than they compute. Read once,
+    when NumPy is loaded; processes that we start see none of it.
     """
     name = "OPENBLAS_NUM_THREADS"
     given = os.environ.get(name)
@@ -27,35 +25,40 @@ def _one_thread() -> Iterator[None]:
 
 
 with _one_thread():
-    from segauge import __version__
-    from segauge.cli.ending import exit_code_of
-    from segauge.cli.parsing import Parser
+    from segauge.cli.program import Alias, Command, Program
 
-#: Modules of this package; each has `add_parser(subparsers)` for its commands, which set a default `run(args) -> int`.
-COMMANDS: tuple[str, ...] = ("run", "results", "verify", "analyze", "claim", "import_scores", "cards", "overlap")
-_EXAMPLES = (
-    "segbench run --config configs/phantom.yaml --render site",
-    'segbench claim "A > B on liver dice" scores.csv',
-    "segbench run --help    every command says what it takes",
+PROGRAM = Program(
+    "segbench",
+    "Compare segmentation models: a leaderboard anyone can reproduce.",
+    {
+        "run": Command("segbench.cli.run", "run a benchmark from its config to its record"),
+        "render": Command("segbench.cli.results", "make the pages of records"),
+        "verify": Command("segbench.cli.verify", "check that a record follows from its scores and predictions"),
+        "claim": Command("segbench.cli.claim", "test a claim such as 'A > B on liver dice'"),
+        "cards": Command("segbench.cli.cards", "list datasets and models, show a card, find shared images"),
+        "init": Command("segbench.cli.init", "write a config to start from"),
+        "import": Command("segbench.cli.import_scores", "make a record of scores from any known tool"),
+    },
+    (
+        ("Run a benchmark", "segbench run --config configs/phantom.yaml --render site"),
+        (
+            "Make a leaderboard of scores that are there",
+            "segbench import A=a.json B=b.json --dataset kits23 -o ours.json",
+        ),
+        ("Test a claim", 'segbench claim "A > B on liver dice" scores.csv'),
+    ),
+    aliases={
+        "plan": Alias(("run", "--dry-run")),
+        "predict": Alias(("run", "--only", "predict")),
+        "score": Alias(("run", "--only", "score")),
+        "list": Alias(("cards",)),
+        "card": Alias(("cards",), replaced={"--json": "--json=-"}),
+        "overlap": Alias(("cards", "overlap")),
+    },
+    hidden={
+        "analyze": Command("segbench.cli.analyze", "analyse per-case scores"),
+        "reanalyze": Command("segbench.cli.results", "compute the statistics of a record again", "verify --write"),
+    },
+    when_stopped="stopped; rerun the command to resume.",
 )
-
-
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command line; exit codes: 0 fine, 1 error, 2 usage, 3 some predictions failed, 5 does not follow."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    parser = Parser(
-        prog="segbench",
-        description="Compare segmentation models: a leaderboard anyone can reproduce.",
-        examples=_EXAMPLES,
-    )
-    parser.add_argument("--version", action="version", version=f"segbench {__version__}")
-    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for name in COMMANDS:
-        import_module(f"segbench.cli.{name}").add_parser(subparsers)
-    if not given:
-        parser.print_help(sys.stderr)
-        return 2
-    args = parser.parse_args(given)
-    return exit_code_of(
-        "segbench", lambda: args.run(args), when_stopped="stopped; the same command goes on where it was."
-    )
+main = PROGRAM.main

@@ -7,19 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.flags import add_policy, policy_of
 from segauge.cli.parsing import add_interval_arguments
-from segauge.cli.sources import (
-    COLUMNS_HELP,
-    KEY_HELP,
-    add_policy_arguments,
-    add_repair_arguments,
-    console,
-    named_columns,
-    named_source,
-    one_line,
-    policy_of,
-    scale_for,
-)
+from segauge.cli.sources import COLUMNS_HELP, KEY_HELP, add_repair_arguments, named_columns, named_source, scale_for
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segauge.plural import counted
@@ -85,7 +76,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         help="metadata column of the patient, whose cases are resampled together; NAME=COLUMN for one test set",
     )  # fmt: skip
     add_repair_arguments(group, ("duplicates", "empty", "out_of_range"))
-    add_policy_arguments(group)
+    add_policy(group)
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for a --metric that segauge does not know")
     group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale of such a metric")
 

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.sources import console, one_line
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.plural import counted
@@ -39,6 +39,11 @@ def add_parser(subparsers: Any) -> None:
         examples=(
             'segbench claim "MedNeXt > STU-Net-B on liver dice" scores.csv',
             'segbench claim "A > B on liver dice" --reviewer --mean 0.95 0.94 --sd 0.03 0.04 --n 100',
+        ),
+        more_usage=" CLAIM [RESULTS]",
+        first_screen=(
+            *("--metric", "--metadata", "--models", "--cluster", "--policy", "--margin", "--level"),
+            *("--reviewer", "--mean", "--sd", "--n", "--correlation", "--json"),
         ),
     )
     parser.add_argument("claim", metavar="CLAIM", help="the claim, in quotes")

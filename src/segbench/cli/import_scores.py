@@ -9,9 +9,10 @@ from typing import Any
 from segauge import read_metadata
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import KEY_HELP, add_source_arguments, read_sources
+from segauge.cli.terminal import say_written
 from segbench.boards import make_leaderboard
 from segbench.cards import dataset_card
-from segbench.cli.printing import console, print_boards, progress_bar
+from segbench.cli.printing import print_boards, progress_bar
 from segbench.config import EXPOSURE_POLICIES
 from segbench.pipeline import worker_count
 from segbench.records import save_record
@@ -27,12 +28,17 @@ def add_parser(subparsers: Any) -> None:
         "CSV, Parquet, JSON), audits it, and writes a record with its leaderboard. Exit codes: 0 fine, 1 refused, "
         "2 usage.",
         examples=("segbench import A=a/summary.json B=b/summary.json --dataset kits23 -o results/ours.json",),
+        more_usage=" SOURCE ...",
+        first_screen=(
+            *("--dataset", "--output", "--metadata", "--metric", "--format", "--columns", "--title"),
+            *("--exposure-policy", "--boards"),
+        ),
     )
     add_source_arguments(parser)
     parser.add_argument("--metric", metavar="KEY", help="name of the metric where the file does not say")
     parser.add_argument(
         "--dataset", required=True, metavar="NAME",
-        help="card of the dataset the scores were made on, such as kits23; `segbench list datasets` has them all",
+        help="card of the dataset the scores were made on, such as kits23; `segbench cards datasets` has them all",
     )  # fmt: skip
     parser.add_argument("--output", "-o", type=Path, required=True, metavar="FILE", help="where the record goes")
     parser.add_argument("--title", default="", metavar="TEXT", help="what the page calls it")
@@ -63,5 +69,5 @@ def run(args: argparse.Namespace) -> int:
         board = make_leaderboard(record, jobs=worker_count(record.tables.values()), progress=told)
     print_boards(record, board, every=args.boards)
     save_record(record.with_analysis(board.to_dict()), args.output)
-    console().print(f"written: {args.output}", markup=False)
+    say_written(args.output)
     return 0

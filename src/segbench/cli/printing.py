@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from segauge.cli.boards import print_board
-from segauge.cli.sources import console, one_line
 from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segauge.stats import AVERAGE, Board, BoardRow

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.terminal import say_written
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segbench.boards import RULES, Leaderboard, make_leaderboard
@@ -94,7 +95,7 @@ def run_reanalyze(args: argparse.Namespace) -> int:
     fresh = record.with_analysis(board.to_dict())
     if args.write:
         save_record(fresh, path)
-        console().print(f"written: {path}", markup=False)
+        say_written(path)
     if args.render is not None:
         render_pages([fresh], args.render, jobs=jobs)
     return code

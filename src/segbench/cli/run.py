@@ -1,4 +1,4 @@
-"""`segbench plan`, `predict`, `score` and `run`: from a config to a record, in steps or in one."""
+"""`segbench run`: from a config to a record, in steps or in one."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from segauge.cli.terminal import say_written
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segbench.boards import leaderboard_of
@@ -39,52 +40,48 @@ SOME_FAILED = 3
 
 
 def add_parser(subparsers: Any) -> None:
-    """Add the commands."""
-    goes_on = "What was done before a stop is kept: the same command goes on with it."
-    codes = "0 fine, 1 error, 2 usage, 3 some model failed on some case"
-    absent = "A prediction that the cache does not have counts as failed."
-    for name, help_, function, more in (
-        ("run", "run a benchmark from its config to its record", run_all, f"{goes_on} Exit codes: {codes}."),
-        (
-            "plan",
-            "say what a run would do, whom it leaves out and why, and how long it takes",
-            run_plan,
-            "Exit codes: 0 fine, 1 error, 2 usage.",
+    """Add the command."""
+    parser: argparse.ArgumentParser = subparsers.add_parser(
+        "run",
+        description="Run a benchmark from its config to its record: plan, predict, score, rank. What was done before a "
+        "stop is kept: rerun the command to resume. Exit codes: 0 fine, 1 error, 2 usage, 3 some model failed on some "
+        "case.",
+        examples=(
+            "segbench run --config configs/phantom.yaml --render site",
+            "segbench run --config configs/phantom.yaml --dry-run",
         ),
-        ("predict", "only make the predictions, into the cache", run_predict, f"{goes_on} Exit codes: {codes}."),
-        ("score", "only score the predictions that the cache has", run_score, f"{absent} Exit codes: {codes}."),
-    ):
-        parser: argparse.ArgumentParser = subparsers.add_parser(
-            name,
-            help=help_,
-            description=f"{help_[0].upper()}{help_[1:]}. {more}",
-            examples=(f"segbench {name} --config configs/phantom.yaml{' --render site' * (name == 'run')}",),
-        )
-        parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
-        parser.add_argument(
-            "--n-cases", type=case_count, metavar="N", help="so many cases instead of what the config says"
-        )
-        parser.add_argument(
-            "--executor", type=executor, metavar="WHERE",
-            help="where predictions are made, instead of what the config says: serial, processes, dask, modal, or the "
-            "address of a dask scheduler",
-        )  # fmt: skip
-        parser.add_argument(
-            "--jobs", type=job_count, metavar="N",
-            help="so many predictions at a time, and so many processes for scores and statistics, instead of what the "
-            "config says",
-        )  # fmt: skip
-        parser.add_argument(
-            "--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto, instead of what the config says"
-        )
-        if name in ("run", "score"):
-            parser.add_argument(
-                "--results", type=Path, metavar="FILE", help="where the record goes, instead of where the config says"
-            )
-            parser.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
-            parser.add_argument("--boards", action="store_true", help="print every board, however many there are")
-            parser.add_argument("--resume", action="store_true", help="go on with a stopped run (which is the default)")
-        parser.set_defaults(run=function)
+    )
+    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="the config, in YAML")
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print what would be run, who is left out and why, and how long it takes"
+    )
+    parser.add_argument(
+        "--only", choices=("predict", "score"), help="only make the predictions, or only score those in the cache (one "
+        "that is not there counts as failed)"
+    )  # fmt: skip
+    changed = parser.add_argument_group("instead of what the config says")
+    changed.add_argument("--n-cases", type=case_count, metavar="N", help="number of cases")
+    changed.add_argument(
+        "--executor", type=executor, metavar="WHERE",
+        help="where predictions are made: serial, processes, dask, modal, or the address of a dask scheduler",
+    )  # fmt: skip
+    changed.add_argument(
+        "--jobs", type=job_count, metavar="N", help="predictions at a time, and processes for scores and statistics"
+    )
+    changed.add_argument("--device", metavar="NAME", help="cpu, cuda, cuda:1 or auto")
+    changed.add_argument("--results", type=Path, metavar="FILE", help="where the record is written")
+    outputs = parser.add_argument_group("what is written")
+    outputs.add_argument("--render", type=Path, metavar="FOLDER", help="make the pages, too")
+    outputs.add_argument("--boards", action="store_true", help="print every board, however many there are")
+    parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)  # what happens anyway
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all steps, one of them, or none."""
+    if args.dry_run:
+        return run_plan(args)
+    return run_predict(args) if args.only == "predict" else run_all(args, only_cached=args.only == "score")
 
 
 def case_count(text: str) -> int:
@@ -137,17 +134,12 @@ def run_all(args: argparse.Namespace, *, only_cached: bool = False) -> int:
     save_record(record, config.results_path)
     board = leaderboard_of(record)
     print_boards(record, board, every=args.boards)
-    console().print(f"written: {config.results_path}", markup=False)
+    say_written(config.results_path)
     if args.render is not None:
         files = [RunFiles.of(benchmark.dataset.card, cases, made.predictions)]
         jobs = worker_count(record.tables.values(), most=config.jobs)
         render_pages([record], args.render, files=files, jobs=jobs)
     return SOME_FAILED if any(record.failed_cases(entry.name) for entry in record.models) else 0
-
-
-def run_score(args: argparse.Namespace) -> int:
-    """Score what the cache has; a prediction that it does not have counts as failed."""
-    return run_all(args, only_cached=True)
 
 
 def _config(args: argparse.Namespace) -> RunConfig:

@@ -11,7 +11,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segbench.cli.printing import console, one_line, progress_bar
-from segbench.cli.results import DOES_NOT_FOLLOW, JOBS_HELP, job_count, workers
+from segbench.cli.results import DOES_NOT_FOLLOW, JOBS_HELP, job_count, run_reanalyze, workers
 from segbench.config import read_config
 from segbench.pipeline import Benchmark, fetch_cases, make_predictions, open_benchmark
 from segbench.prediction import PredictionSettings
@@ -51,11 +51,17 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice (default: 0)")
     parser.add_argument("--again", action="store_true", help="level 3: run the models again, in a folder of its own")
     parser.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
-    parser.set_defaults(run=run)
+    parser.add_argument(
+        "--write", action="store_true", help="compute the statistics again by the rules of this version, and write them"
+    )
+    parser.add_argument("--boards", action="store_true", help="with --write: print every board")
+    parser.set_defaults(run=run, named=None, render=None)
 
 
 def run(args: argparse.Namespace) -> int:
     """Verify level after level, and print what does not follow."""
+    if args.write:
+        return run_reanalyze(args)
     record = load_record(args.results)
     if args.config is None and (args.predictions is not None or args.again):
         raise InvalidInput("Scores can be verified only with the ground truth: pass --config of the run.")

@@ -122,7 +122,7 @@ def _without_worst(settings: Mapping[str, Any]) -> str:
 
 def _commands(chapter: Chapter, has_config: bool) -> Iterator[str]:
     yield f"segbench verify {chapter.key}.json"
-    yield f"segbench reanalyze {chapter.key}.json --boards"
+    yield f"segbench verify {chapter.key}.json --write --boards"
     yield f"segbench render {chapter.key}.json --out site"
     if has_config:
         yield f"segbench run --config {chapter.key}.yaml  # the config below: models, cases and seeds as they were"

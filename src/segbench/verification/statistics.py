@@ -70,7 +70,7 @@ def verify_statistics(
 
     """
     if record.analysis is None and record.published is None:
-        raise InvalidInput("This record has no statistics yet; `segbench reanalyze --write` makes them.")
+        raise InvalidInput("This record has no statistics yet; `segbench verify FILE --write` makes them.")
     found: list[Mismatch] = []
     numbers = 0
     for name, published, follows in _pairs(record, recomputed, jobs, progress):

@@ -59,8 +59,8 @@ def test_two_files_for_one_case_are_refused(tmp_path, twice, side):
 
 
 def test_names_that_never_agree_are_an_error(tmp_path):
-    gt, pred = touch(tmp_path / "gt", "case_1.nii"), touch(tmp_path / "pred", "case_1_seg.nii")
-    with pytest.raises(InvalidInput, match="such as 'case_1_seg', ground truths such as 'case_1'"):
+    gt, pred = touch(tmp_path / "gt", "case_1.nii"), touch(tmp_path / "pred", "scan_2_seg.nii")
+    with pytest.raises(InvalidInput, match="such as 'scan_2_seg', ground truths such as 'case_1'"):
         find_pairs(pred, gt)
     with pytest.raises(InvalidInput, match="there is no such file or folder"):
         find_pairs(tmp_path / "none", gt)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -87,13 +89,18 @@ def paired(
         raise InvalidInput(
             "No ground truth was found in the folder given as --gt; expected files such as case_01.nii.gz."
         )
-    extra = [case for case in preds if case not in gts]
-    if preds and len(extra) == len(preds):
-        raise InvalidInput(
-            f"No prediction has the name of a ground truth: predictions such as {_some(preds)}, ground truths such as "
-            f"{_some(gts)}. Rename one side so that the names agree."
-        )
     said = list(warnings)
+    if preds and not preds.keys() & gts.keys():
+        names = guessed_names(preds, gts)
+        if not names:
+            raise InvalidInput(
+                f"No prediction has the name of a ground truth: predictions such as {_some(preds)}, ground truths such "
+                f"as {_some(gts)}. Rename one side, or list them in a table with the columns case, pred and gt: "
+                "--pairs FILE."
+            )
+        said.append(said_of_guess(names))
+        preds = {names[name]: path for name, path in preds.items()}
+    extra = [case for case in preds if case not in gts]
     if extra:
         lone = agreeing(
             len(extra), "prediction has no ground truth and is not", "predictions have no ground truth and are not"
@@ -105,6 +112,71 @@ def paired(
         verb = "has" if len(missing) == 1 else "have"
         said.append(f"{len(missing)} of {counted(len(pairs), 'case')} {verb} no prediction: {_some(missing)}")
     return Pairing(layout, pairs, tuple(said), structures)
+
+
+#: Words around a case id that say what a file is, and not which case.
+_WORDS = frozenset(
+    [
+        "seg",
+        "segmentation",
+        "segmentations",
+        "label",
+        "labels",
+        "labelled",
+        "mask",
+        "masks",
+        "pred",
+        "prediction",
+        "predicted",
+        "gt",
+        "truth",
+        "img",
+        "image",
+        "images",
+        "ct",
+        "mr",
+        "mri",
+        "case",
+        "patient",
+        "subject",
+    ]
+)
+
+
+def guessed_names(preds: Iterable[str], gts: Iterable[str]) -> dict[str, str]:
+    """Return the ground truth's name of each prediction that has it under another name; {} where that is in doubt.
+
+    What all names of a side have in common, and words such as "seg", say nothing of the case. What is left must be
+    different for each file of a side, and each prediction must find its ground truth.
+
+    >>> guessed_names(["case_01_0000", "case_02_0000"], ["case_01", "case_02"])
+    {'case_01_0000': 'case_01', 'case_02_0000': 'case_02'}
+    """
+    pred_names, gt_names = list(preds), list(gts)
+    pred_keys, gt_keys = _keys(pred_names), _keys(gt_names)
+    if len(set(pred_keys)) < len(pred_keys) or len(set(gt_keys)) < len(gt_keys):
+        return {}
+    known = dict(zip(gt_keys, gt_names, strict=True))
+    if not pred_names or not all(key and key in known for key in pred_keys):
+        return {}
+    return {name: known[key] for name, key in zip(pred_names, pred_keys, strict=True)}
+
+
+def _keys(names: Sequence[str]) -> list[tuple[str, ...]]:
+    parts = [re.findall(r"[A-Za-z]+|\d+", name) for name in names]
+    in_how_many = Counter(part.casefold() for found in parts for part in set(found))
+    shared = {part for part, count in in_how_many.items() if count == len(names) > 1}
+    return [
+        tuple(part.casefold() for part in found if part.casefold() not in shared and part.casefold() not in _WORDS)
+        for found in parts
+    ]
+
+
+def said_of_guess(names: Mapping[str, str]) -> str:
+    """Return the line that shows a guess, so that a wrong one is seen."""
+    shown = ", ".join(f"{pred} is {gt}" for pred, gt in list(names.items())[:3])
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return f"names differ and were matched: {shown}{more}; `segauge doctor --pairs-out FILE` writes all for --pairs"
 
 
 def _some(names: Iterable[str]) -> str:
