@@ -203,7 +203,7 @@ def test_metadata_with_a_case_twice_is_refused(capsys, scores, metadata):
     metadata.write_text(metadata.read_text() + "c00;1;F;p0\n")
     code, _, err = run(capsys, "groups", scores, "--metadata", metadata, "--by", "sex")
     assert code == 1
-    assert "'c00' stands twice" in err
+    assert "'c00' appears twice" in err
 
 
 def test_import_writes_what_it_read(capsys, tmp_path, scores):
