@@ -132,6 +132,7 @@ class Settings:
         return BoardRules(
             name=name,
             ci=FORMER_AUTO if name != RULES and self.interval == "auto" else self.interval,
+            intervals="agreeing" if name == RULES else "single-step",
             level=self.level,
             margin=self.margin.get(metric),
             n_resamples=self.n_resamples,

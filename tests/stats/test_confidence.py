@@ -4,20 +4,25 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
-from segauge.stats import confidence_distribution
+from segauge.stats import confidence_distribution, estimate
 from segauge.stats.confidence import confidence_of_differences
 
 
-def test_normal_differences_give_the_one_sided_t_probability():
+def test_a_probability_is_the_tail_at_which_the_half_case_limit_reaches_the_edge():
+    from scipy.optimize import brentq
     from scipy.stats import t
 
     rng = np.random.default_rng(1)
     values = rng.normal(0.0, 1.0, 200)
     values += 0.1 - values.mean()
     found = confidence_distribution(values)
-    expected = t.cdf(-0.1 / (values.std(ddof=1) / np.sqrt(200)), 199)
-    # 10,000 draws: standard error 0.003 at p = 0.08, and the bootstrap's own error of the same size.
-    assert found.probability(found.draws[:, 0] <= 0) == pytest.approx(expected, abs=0.012)
+    expected = brentq(lambda tail: estimate(values, level=1.0 - 2.0 * tail).ci_low, 1e-6, 0.49)
+    # 10,000 quantiles: a step of 1e-4, and half a step more from the counts of half a draw.
+    assert found.probability(found.draws[:, 0] <= 0) == pytest.approx(expected, abs=2e-4)
+    # Of normal values the interval is a little wider than Student's t, never narrower.
+    exact = t.cdf(-0.1 / (values.std(ddof=1) / np.sqrt(200)), 199)
+    assert exact < expected < 1.4 * exact
+    assert found.interval() == pytest.approx((estimate(values).ci_low, estimate(values).ci_high), abs=1e-3)
 
 
 def test_a_claim_on_its_edge_is_false_with_uniform_probability():

@@ -312,4 +312,7 @@ def test_a_gap_is_significant_where_its_interval_does_not_hold_zero_and_nowhere_
 def test_no_gap_has_limits_beyond_the_scale():
     values, labels = [0.0, 0.1, 0.0, 0.2, 0.9, 1.0, 0.9, 1.0, 0.8, 0.1], ["a"] * 5 + ["b"] * 5
     assert estimate_groups(values, labels).gaps[0].ci_low < -1.0  # nobody said which scale
-    assert estimate_groups(values, labels, bounds=(0.0, 1.0)).gaps[0].ci_low == -1.0
+    assert -1.0 < estimate_groups(values, labels, bounds=(0.0, 1.0)).gaps[0].ci_low < -0.8
+    three = [*values, 0.1, 0.2, 0.1, 0.9, 1.0]
+    gaps = estimate_groups(three, [*labels, *["c"] * 5], bounds=(0.0, 1.0)).gaps
+    assert min(gap.ci_low for gap in gaps) == -1.0

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from segauge.errors import InvalidInput
-from segauge.stats.comparison import Comparison, PairResult
+from segauge.stats.comparison import Comparison, Intervals, PairResult
 from segauge.stats.estimation import Estimate
 from segauge.stats.planning import PairPlan
 from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, AverageRule, CaseRule
@@ -49,6 +49,7 @@ class BoardRules:
         margin: differences within it do not matter in practice; None if none was given.
         n_resamples: of cases.
         seed: of all resampling.
+        intervals: of pairs: "agreeing" with the verdicts, or "single-step" as up to the rules segbench-4.
         sd_ddof: 1 for the sample's standard deviation, 0 for the population's.
 
     """
@@ -62,6 +63,7 @@ class BoardRules:
     margin: float | None = None
     n_resamples: int = 10_000
     seed: int = 0
+    intervals: Intervals = "agreeing"
     sd_ddof: int = 1
 
     def __post_init__(self) -> None:
@@ -289,7 +291,7 @@ class Board:
             "rows": [
                 {**vars(row), "estimate": None if row.estimate is None else row.estimate.to_dict()} for row in self.rows
             ],
-            "pairs": [dict(vars(pair)) for pair in self.pairs],
+            "pairs": [pair.to_dict() for pair in self.pairs],
             "plans": [dict(vars(plan)) for plan in self.plans],
             "notes": list(self.notes),
         }

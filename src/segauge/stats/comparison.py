@@ -12,12 +12,14 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from segauge.digits import decimals, fixed, p_equals
+from segauge.digits import p_value as p_value_text
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import FEWEST_FOR_BOOTSTRAP_T, finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.multiplicity import CORRECTIONS, bonferroni
+from segauge.stats.multiplicity import CORRECTIONS, agreeing, bonferroni
 from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, t_p_values, wilcoxon
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.resampling import Floats, require_level, require_resamples, stream
@@ -34,6 +36,14 @@ COMPARISON_METHODS = ("max-t", "bootstrap-t", "percentile", "t", "wilcoxon", "si
 
 Verdict = Literal["better", "worse", "equivalent", "undecided"]
 
+#: What the two intervals of a pair are called wherever they are shown.
+TOGETHER = "all pairs together"
+ALONE = "this pair alone"
+
+#: "agreeing": an interval excludes 0 exactly where the pair is decided, and each pair has its interval alone beside it.
+#: "single-step": as boards up to the rules segbench-4 have them.
+Intervals = Literal["agreeing", "single-step"]
+
 
 @dataclass(frozen=True)
 class PairResult:
@@ -44,14 +54,17 @@ class PairResult:
         n: cases that both have a score for, and those where there is nothing to find and only one of them found nothing
             (see `ScoreMatrix.differences`).
         delta: mean of a - b over these cases, in the metric's unit.
-        ci_low, ci_high: its interval, simultaneous over all pairs where the method is, and never beyond what two scores
-            can differ by; None below 2 cases.
+        ci_low, ci_high: its interval, "all pairs together" where the method is for all of them, and never beyond what
+            two scores can differ by. It excludes 0 exactly where the verdict is "better" or "worse" (or where it would
+            be, but is "equivalent"). None below 2 cases, and for "wilcoxon", which is not about means.
         p_value: adjusted for all pairs; None where the method has none or there are too few cases.
         effect_size: delta over the standard deviation of the differences; None where that is 0.
         wins: share of cases where a is better, ties counting half; None for an average of task means, which no single
             case has.
         verdict: of a against b: "better", "worse", "equivalent" (the interval lies within the margin), "undecided".
         favored: the better model, or None.
+        alone_low, alone_high: the interval of "this pair alone": half-case of the paired differences, which no other
+            model changes. None where there is none (fewer than 2 cases, or equal differences on an open scale).
 
     """
 
@@ -66,16 +79,52 @@ class PairResult:
     wins: float | None
     verdict: Verdict
     favored: str | None
+    alone_low: float | None = None
+    alone_high: float | None = None
 
     @property
     def distinguishable(self) -> bool:
         """True if one of the two is favored."""
         return self.favored is not None
 
+    @property
+    def decimals(self) -> int:
+        """With how many decimals the difference and all its limits are printed."""
+        known = self.alone_low is not None and self.alone_high is not None
+        limits = (self.alone_low, self.alone_high) if known else (self.ci_low, self.ci_high)
+        return decimals(self.delta, *limits)
+
+    def interval_text(self, places: int | None = None) -> str:
+        """Return the interval for all pairs together: "[+0.004, +0.021]"; a limit cut short of 0 is "> 0"."""
+        return _interval_text(self.ci_low, self.ci_high, self.decimals if places is None else places)
+
+    def alone_text(self, places: int | None = None) -> str:
+        """Return the interval of this pair alone."""
+        return _interval_text(self.alone_low, self.alone_high, self.decimals if places is None else places)
+
     def __str__(self) -> str:
-        interval = "" if self.ci_low is None else f" [{self.ci_low:+.4f}, {self.ci_high:+.4f}]"
-        p = "" if self.p_value is None else f", p={self.p_value:.3g}"
-        return f"{self.a} - {self.b}: {self.delta:+.4f}{interval}{p}, n={self.n}: {self.verdict}"
+        parts = [f"{self.a} - {self.b}: {fixed(self.delta, self.decimals, signed=True)}"]
+        named = ((self.interval_text(), TOGETHER), (self.alone_text(), ALONE))
+        parts += [f"{text} {name}" for text, name in named if text]
+        parts += [] if self.p_value is None else [p_equals(self.p_value)]
+        return f"{', '.join(parts)}, n={self.n}: {self.verdict}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for strict JSON; the interval alone where it was made."""
+        optional = {"alone_low", "alone_high"}
+        return {key: value for key, value in vars(self).items() if value is not None or key not in optional}
+
+
+def _interval_text(low: float | None, high: float | None, places: int) -> str:
+    if low is None or high is None:
+        return ""
+    limits = [fixed(limit, places, signed=True) for limit in (low, high)]
+    # A limit that was cut short of 0 must not be read as 0.
+    shown = [
+        text if float(text) or not limit else f"{'>' if limit > 0 else '<'} 0"
+        for text, limit in zip(limits, (low, high), strict=True)
+    ]
+    return f"[{shown[0] if low >= 0 else limits[0]}, {shown[1] if high <= 0 else limits[1]}]"
 
 
 @dataclass(frozen=True)
@@ -123,8 +172,14 @@ class Comparison(NotebookTable):
 
     def shown(self) -> Shown:
         """Return what a notebook shows."""
-        header = ("pair", "n", "difference", "low", "high", "p", "verdict")
-        rows = [(f"{p.a} - {p.b}", p.n, p.delta, p.ci_low, p.ci_high, p.p_value, p.verdict) for p in self.pairs]
+        header = ("pair", "n", "difference", TOGETHER, ALONE, "p", "verdict")
+        rows = [
+            (
+                f"{p.a} - {p.b}", p.n, fixed(p.delta, p.decimals, signed=True), p.interval_text(), p.alone_text(),
+                p_value_text(p.p_value), p.verdict,
+            )
+            for p in self.pairs
+        ]  # fmt: skip
         return Shown(str(replace(self, pairs=())), header, rows)
 
     def to_dict(self) -> dict[str, Any]:
@@ -139,7 +194,7 @@ class Comparison(NotebookTable):
             "seed": self.seed,
             "notes": list(self.notes),
             "sign_tested": [list(pair) for pair in self.sign_tested],
-            "pairs": [dict(vars(pair)) for pair in self.pairs],
+            "pairs": [pair.to_dict() for pair in self.pairs],
         }
 
 
@@ -157,6 +212,8 @@ def _turned(pair: PairResult) -> PairResult:
         wins=None if pair.wins is None else 1.0 - pair.wins,
         verdict=verdict.get(pair.verdict, pair.verdict),
         favored=pair.favored,
+        alone_low=None if pair.alone_high is None else -pair.alone_high,
+        alone_high=None if pair.alone_low is None else -pair.alone_low,
     )
 
 
@@ -177,6 +234,7 @@ def compare(
     bounds: tuple[float, float] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
+    intervals: Intervals = "agreeing",
     **selection: Any,
 ) -> Comparison:
     """Compare all pairs of models by the mean of their per-case differences.
@@ -199,6 +257,8 @@ def compare(
         bounds: ends of the scale, where they are not those of the metric.
         n_resamples: of the resampling methods.
         seed: of the resampling methods.
+        intervals: "agreeing", so that an interval excludes 0 exactly where its pair is decided; or "single-step", as
+            earlier versions had them.
         **selection: `structure`, `metric`, `scale`, `policy`, `cases`, `cluster`, as in `score_matrix`.
 
     """
@@ -212,7 +272,9 @@ def compare(
         )
     resampled = n_resamples if method in ("max-t", "bootstrap-t") else 0
     pairs = pair_statistics(matrix, resampled, seed, regularised=method == "max-t")
-    return compared(matrix, pairs, level, margin, n_resamples, seed, method=method, correction=correction)
+    return compared(
+        matrix, pairs, level, margin, n_resamples, seed, method=method, correction=correction, intervals=intervals
+    )
 
 
 def compared(
@@ -225,10 +287,13 @@ def compared(
     *,
     method: str = "max-t",
     correction: str | None = None,
+    intervals: Intervals = "agreeing",
 ) -> Comparison:
     """Return the comparison of all pairs from their resampled statistics."""
     chosen = "step-down" if method == "max-t" else correction or "holm"
     tested = _tested(pairs, method, chosen, level, n_resamples, seed)
+    if intervals == "agreeing":
+        tested = _agreeing(tested, pairs, method, level)
     results = tuple(_pair_result(matrix, pairs, tested, k, level, margin) for k in range(pairs.first.size))
     by_signs = pairs.by_sign_test if method in ("max-t", "bootstrap-t") else np.zeros(pairs.first.size, dtype=bool)
     return Comparison(
@@ -289,6 +354,8 @@ class _Tested:
     high: Floats
     p_values: Floats | None
     direction: Floats
+    alone_low: Floats | None = None
+    alone_high: Floats | None = None
 
 
 def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n_resamples: int, seed: int) -> _Tested:
@@ -316,6 +383,20 @@ def _tested(pairs: PairStatistics, method: str, correction: str, level: float, n
     flipped = method == "sign-flip"
     p = sign_flip(pairs.differences(), n_resamples, stream(seed, "signs")) if flipped else paired_t(pairs.sample())
     return _Tested(low, high, adjust(p), direction)
+
+
+def _agreeing(tested: _Tested, pairs: PairStatistics, method: str, level: float) -> _Tested:
+    """Return the same with intervals that exclude 0 where a pair is decided, and only there, and with those alone."""
+    alone_low, alone_high = pairs.alone_limits(level)
+    alone = {"alone_low": alone_low, "alone_high": alone_high}
+    if method == "wilcoxon":  # not about means, so no interval of a mean goes with it
+        none = np.full(tested.low.shape, np.nan)
+        return replace(tested, low=none, high=none, **alone)
+    excludes = (tested.low > 0) | (tested.high < 0)
+    is_decided = excludes if tested.p_values is None else tested.p_values < 1.0 - level
+    is_decided = is_decided & (pairs.facts.units >= FEWEST_FOR_VERDICT)
+    low, high = agreeing(tested.low, tested.high, tested.direction, is_decided)
+    return replace(tested, low=low, high=high, **alone)
 
 
 def _is_small(pairs: PairStatistics) -> npt.NDArray[np.bool_]:
@@ -352,11 +433,15 @@ def _pair_result(
     most = upper - lower  # that two scores can differ by
     limits = max(tested.low[k], -most), min(tested.high[k], most)
     low, high = map(finite, limits) if has_interval else (None, None)
+    alone = (np.nan, np.nan)
+    if has_interval and tested.alone_low is not None and tested.alone_high is not None:
+        alone = (tested.alone_low[k], tested.alone_high[k])
     p_value = float(tested.p_values[k]) if has_interval and tested.p_values is not None else None
     verdict: Verdict = "undecided"
-    if low is not None and high is not None and facts.units[k] >= FEWEST_FOR_VERDICT:
+    if (p_value is not None or low is not None) and facts.units[k] >= FEWEST_FOR_VERDICT:
         sign = tested.direction[k] if matrix.scale.higher_is_better else -tested.direction[k]
-        verdict = _verdict(sign, low, high, p_value, level, margin)
+        around = (low, high) if low is not None else tuple(map(finite, alone))
+        verdict = _verdict(sign, around[0], around[1], p_value, level, margin)
     return PairResult(
         a=a,
         b=b,
@@ -369,15 +454,18 @@ def _pair_result(
         wins=None if matrix.linearised else float(facts.wins[k]),
         verdict=verdict,
         favored={"better": a, "worse": b}.get(verdict),
+        alone_low=finite(alone[0]),
+        alone_high=finite(alone[1]),
     )
 
 
 def _verdict(
-    sign: float, low: float, high: float, p_value: float | None, level: float, margin: float | None
+    sign: float, low: float | None, high: float | None, p_value: float | None, level: float, margin: float | None
 ) -> Verdict:
-    if margin is not None and -margin < low and high < margin:
+    known = low is not None and high is not None
+    if margin is not None and low is not None and high is not None and -margin < low and high < margin:
         return "equivalent"
-    apart = not low <= 0.0 <= high if p_value is None else p_value < 1.0 - level
+    apart = known and not (low or 0.0) <= 0.0 <= (high or 0.0) if p_value is None else p_value < 1.0 - level
     if not apart or sign == 0:
         return "undecided"
     return "better" if sign > 0 else "worse"

@@ -7,6 +7,7 @@ just on its edge, that probability is uniform between 0 and 1 over repeated test
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -14,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.stats.intervals import Moments, half_case_limits
 from segauge.stats.pairs import PairFacts
 from segauge.stats.resampling import Floats, Sample, require_resamples, stream
 from segauge.stats.scales import Scale
@@ -21,11 +23,12 @@ from segauge.stats.scales import Scale
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceDistribution:
-    """Draws of the means of several columns, from the studentised bootstrap of the cases.
+    """Draws of the means of several columns: each has the half-case limits as its quantiles.
 
     Attributes:
         means: of the columns.
-        draws: (n_resamples, columns); each is mean - t* standard error, t* from one resample for all columns.
+        draws: (n_resamples, columns). How the columns go together is that of the studentised bootstrap: one resample
+            of the cases for all columns.
         units: independent cases (patients) behind each column.
 
     """
@@ -51,6 +54,7 @@ def confidence_distribution(
     cluster: Sequence[object] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> ConfidenceDistribution:
     """Return the confidence distribution of the mean of every column.
 
@@ -59,6 +63,7 @@ def confidence_distribution(
         cluster: one label per case; cases of one label (patient) are resampled together.
         n_resamples: draws.
         seed: of the resampling.
+        bounds: smallest and largest possible mean.
 
     """
     require_resamples(n_resamples)
@@ -75,7 +80,14 @@ def confidence_distribution(
     shift, error = sample.resampled(n_resamples, stream(seed, "confidence"))
     # A resample without any spread (one case drawn throughout) says nothing about t; its shift is 0 or tells the sign.
     t = np.divide(shift, error, out=np.zeros_like(shift), where=(error > 0) & np.isfinite(error))
-    return ConfidenceDistribution(sample.means, sample.means - t * sample.standard_errors, sample.units)
+    draws = sample.means - t * sample.standard_errors
+    moments = Moments.of(sample)
+    tails = (np.arange(n_resamples) + 0.5) / n_resamples
+    for k in range(draws.shape[1]):
+        low, high = half_case_limits(moments.column(k), np.minimum(tails, 1.0 - tails), bounds)
+        if not np.isnan(low).any():  # values without any spread on an open scale say nothing
+            draws[np.argsort(draws[:, k], kind="stable"), k] = np.where(tails < 0.5, low, high)
+    return ConfidenceDistribution(sample.means, draws, sample.units)
 
 
 def confidence_of_differences(
@@ -84,14 +96,14 @@ def confidence_of_differences(
     cluster: Sequence[str] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> ConfidenceDistribution:
     """Return the confidence distribution of the mean of every column of (cases, pairs) paired differences.
 
-    Where a case only says who is ahead, the studentised bootstrap breaks down: a resample without the few cases on one
-    side has no spread. Such a column takes the draws that go with the sign test, in the order of those of the
-    bootstrap, so that the columns stay drawn together.
+    Where a case only says who is ahead, a column takes the draws that go with the exact sign test, in the order of the
+    others, so that the columns stay drawn together. `bounds` are those of a difference.
     """
-    found = confidence_distribution(differences, cluster=cluster, n_resamples=n_resamples, seed=seed)
+    found = confidence_distribution(differences, cluster=cluster, n_resamples=n_resamples, seed=seed, bounds=bounds)
     labels = None if cluster is None else np.unique(cluster, return_inverse=True)[1]
     facts = PairFacts.of(differences, labels, Scale())
     draws = found.draws.copy()

@@ -127,8 +127,9 @@ def make_board(contest: Contest, rules: BoardRules) -> Board:
     if not rules.tested:
         return _plain_board(board, taking_part, rules)
     ranking = rank(
-        taking_part, ci=rules.ci, level=rules.level, margin=rules.margin, n_resamples=rules.n_resamples, seed=rules.seed
-    )
+        taking_part, ci=rules.ci, level=rules.level, margin=rules.margin, n_resamples=rules.n_resamples,
+        seed=rules.seed, intervals=rules.intervals,
+    )  # fmt: skip
     board = _with_ranking(board, ranking, taking_part, rules)
     rows = [_ranked_row(shown.pop(model.name), model, contest) for model in ranking.models]
     # A mean has no place among mean ranks.

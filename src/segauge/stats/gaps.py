@@ -9,19 +9,28 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from segauge.digits import decimals, fixed
+from segauge.digits import interval as interval_text
 from segauge.stats.comparison import half_widths
 from segauge.stats.estimation import finite
 from segauge.stats.group_tests import fisher_exact, share_gap_limits
+from segauge.stats.intervals import Limits, Moments, half_case_limits
+from segauge.stats.multiplicity import agreeing, step_down
 from segauge.stats.resampling import Floats, Sample, stream
 
 Flags = npt.NDArray[np.bool_]
+
+#: The p-value of a gap is found by halving the logarithm of a tail so often, down to this tail.
+_HALVINGS = 45
+_LEAST_TAIL = 1e-12
 
 
 @dataclass(frozen=True)
 class Gap:
     """The difference of two groups' means (a - b), with an interval and p-value that hold for all pairs of groups.
 
-    The p-value is below 1 - level where the interval does not hold 0, and nowhere else.
+    The interval excludes 0 exactly where the p-value is below 1 - level. `alone_low` and `alone_high` are the limits of
+    "this pair alone", from the half-case intervals of the two groups, which no other group changes.
     """
 
     a: str
@@ -30,6 +39,20 @@ class Gap:
     ci_low: float | None
     ci_high: float | None
     p_value: float
+    alone_low: float | None = None
+    alone_high: float | None = None
+
+    @property
+    def is_told_apart(self) -> bool:
+        """True if the interval excludes 0."""
+        return self.ci_low is not None and self.ci_high is not None and (self.ci_low > 0 or self.ci_high < 0)
+
+    @property
+    def text(self) -> str:
+        """Return the difference with its interval: "+0.041 [+0.012, +0.070]"."""
+        places = decimals(self.delta, self.ci_low, self.ci_high)
+        limits = interval_text(self.ci_low, self.ci_high, places, signed=True)
+        return f"{fixed(self.delta, places, signed=True)} {limits}".rstrip()
 
 
 def group_gaps(
@@ -39,15 +62,14 @@ def group_gaps(
     level: float,
     n_resamples: int,
     seed: int,
-    most: float = math.inf,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> list[tuple[Gap, ...]]:
-    """Regularised max-t over all pairs of groups, per column of `data` (a model), each column by itself.
+    """Return the gaps between all pairs of groups, per column of `data` (a model), each column by itself.
 
-    Not step-down: an interval has no steps, and a gap whose interval holds 0 must not be called significant. `most` is
-    what two means can differ by; no limit lies beyond.
-
-    Two groups of independent cases with only two values (found or not) are compared by Fisher's exact test: a resample
-    without the few cases of one kind has no spread at all, and the bootstrap-t breaks down.
+    Two groups: from the half-case intervals of their means; the p-value is 1 minus the level at which the interval
+    reaches 0. More of them: regularised max-t over all pairs, step-down, with limits that agree with it, and each pair
+    alone beside it. Two groups of independent cases with only two values (found or not) are compared by Fisher's exact
+    test.
     """
     if len(masks) < 2:
         return [()] * data.shape[1]
@@ -55,8 +77,132 @@ def group_gaps(
     if cluster is None and len(masks) == 2 and _are_apart(masks, None):
         exact = [_gap_of_shares(column, masks, level) for column in data.T]
     rest = [j for j, gap in enumerate(exact) if gap is None]
-    resampled = iter(_resampled_gaps(data[:, rest], masks, cluster, level, n_resamples, seed, most) if rest else ())
-    return [next(resampled) if gap is None else (gap,) for gap in exact]
+    if not rest:
+        return [(gap,) for gap in exact if gap is not None]
+    chosen = data[:, rest]
+    alone = _Alone.of(chosen, masks, cluster, bounds)
+    if len(masks) == 2:
+        found = _gaps_alone(alone, list(masks), level)
+    else:
+        found = _resampled_gaps(chosen, masks, cluster, level, n_resamples, seed, alone)
+    others = iter(found)
+    return [next(others) if gap is None else (gap,) for gap in exact]
+
+
+def mover(means: tuple[Floats, Floats], first: Limits, second: Limits) -> Limits:
+    """Return limits of the difference of two independent means from the limits of each (Zou & Donner 2008)."""
+    delta = means[0] - means[1]
+    below = np.hypot(means[0] - first[0], second[1] - means[1])
+    above = np.hypot(first[1] - means[0], means[1] - second[0])
+    return delta - below, delta + above
+
+
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """The half-case limits of each pair of groups alone, at any level.
+
+    Attributes:
+        deltas: (pairs, columns), the differences of the means.
+        groups: moments of each group where no case or patient is in two of them; None otherwise.
+        pairs: moments of what each case adds to the difference of each pair, where `groups` is None.
+        bounds: ends of the scale.
+
+    """
+
+    deltas: Floats
+    groups: tuple[Moments, ...] | None
+    pairs: tuple[Moments, ...]
+    bounds: tuple[float, float]
+
+    @classmethod
+    def of(
+        cls,
+        data: Floats,
+        masks: Mapping[str, Flags],
+        cluster: Sequence[object] | None,
+        bounds: tuple[float, float],
+    ) -> _Alone:
+        labels = None if cluster is None else np.unique([str(label) for label in cluster], return_inverse=True)[1]
+        flags = list(masks.values())
+        means = np.array([np.ascontiguousarray(data[mask].T).mean(axis=1) for mask in flags])
+        first, second = np.triu_indices(len(flags), 1)
+        deltas = means[first] - means[second]
+        if _are_apart(masks, labels):
+            return cls(deltas, tuple(_moments(data[mask], labels, mask) for mask in flags), (), bounds)
+        pairs = tuple(
+            _moments(contributions(data, [(flags[a], flags[b])])[used], labels, used)
+            for a, b in zip(first, second, strict=True)
+            for used in [flags[a] | flags[b]]
+        )
+        return cls(deltas, None, pairs, bounds)
+
+    def limits(self, tail: float | Floats) -> Limits:
+        """Return the limits of each pair and column, with so much probability outside on either side."""
+        widest = self.bounds[1] - self.bounds[0]
+        if self.groups is None:
+            found = [half_case_limits(one, tail, (-widest, widest)) for one in self.pairs]
+        else:
+            each = [half_case_limits(one, tail, self.bounds) for one in self.groups]
+            first, second = np.triu_indices(len(each), 1)
+            found = [
+                mover((self.groups[a].means, self.groups[b].means), each[a], each[b])
+                for a, b in zip(first, second, strict=True)
+            ]
+        low, high = (np.array([pair[k] for pair in found]) for k in (0, 1))
+        return low, high
+
+    def p_values(self) -> Floats:
+        """Return, per column of the only pair, 1 minus the level at which its interval reaches 0; 1 without one."""
+        low, high = (np.full(self.deltas.shape[1], math.log(end)) for end in (_LEAST_TAIL, 0.5))
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2.0
+            limits = self.limits(np.exp(middle))
+            excludes = (limits[0][0] > 0) | (limits[1][0] < 0)
+            low, high = np.where(excludes, low, middle), np.where(excludes, middle, high)
+        p: Floats = 2.0 * np.exp(high)
+        return p
+
+
+def _moments(data: Floats, labels: npt.NDArray[np.intp] | None, mask: Flags) -> Moments:
+    units = None if labels is None else np.unique(labels[mask], return_inverse=True)[1]
+    return Moments.of(Sample.of(data, units))
+
+
+def _gaps_alone(alone: _Alone, names: Sequence[str], level: float) -> list[tuple[Gap, ...]]:
+    """Return the gap of the only two groups per column."""
+    low, high = (limit[0] for limit in alone.limits((1.0 - level) / 2.0))
+    excludes = (low > 0) | (high < 0)
+    reached = alone.p_values()
+    p = np.where(excludes, np.minimum(reached, np.nextafter(1.0 - level, 0.0)), np.maximum(reached, 1.0 - level))
+    return [
+        (Gap(names[0], names[1], float(alone.deltas[0, j]), *_known(low[j], high[j]), float(p[j]),
+             *_known(low[j], high[j])),)
+        for j in range(low.size)
+    ]  # fmt: skip
+
+
+def _known(low: float, high: float) -> tuple[float | None, float | None]:
+    return finite(low), finite(high)
+
+
+def contributions(data: Floats, cells: Sequence[tuple[Flags, Flags]]) -> Floats:
+    """Return values whose mean over the cases used is a difference of groups, and whose spread is its own.
+
+    `cells` are pairs of groups (a, b), such as those within strata, which weigh n_a n_b / (n_a + n_b); the difference
+    is the weighted mean of theirs. `data` is one column or (cases, columns).
+    """
+    weights = [one.sum() * two.sum() / (one.sum() + two.sum()) for one, two in cells]
+    total = sum(weights)
+    used = np.any([one | two for one, two in cells], axis=0)
+    gap = np.zeros(data.shape[1:])
+    shares = np.zeros_like(data)
+    for weight, pair in zip(weights, cells, strict=True):
+        for sign, part in zip((1.0, -1.0), pair, strict=True):
+            n, mean = int(part.sum()), np.ascontiguousarray(data[part].T).mean(axis=-1)
+            gap += sign * weight / total * mean
+            # sqrt(n / (n - 1)): the spread around a cell's own mean is too small by that factor.
+            shares[part] += sign * weight / total * (data[part] - mean) / n * math.sqrt(n / (n - 1))
+    return np.asarray(gap + shares * int(used.sum()))
 
 
 def _resampled_gaps(
@@ -66,32 +212,36 @@ def _resampled_gaps(
     level: float,
     n_resamples: int,
     seed: int,
-    most: float = math.inf,
+    alone: _Alone,
 ) -> list[tuple[Gap, ...]]:
-    """Return the gaps of every column by the regularised max-t."""
+    """Return the gaps of every column by the regularised max-t, step-down."""
     names = list(masks)
     means, errors, shift, error = _resampled_groups(data, masks, cluster, n_resamples, seed)
     first, second = np.triu_indices(len(names), 1)
+    most = alone.bounds[1] - alone.bounds[0]
+    alone_low, alone_high = alone.limits((1.0 - level) / 2.0)
     found = []
     for j in range(data.shape[1]):
         delta, spread = means[first, j] - means[second, j], _joint(errors[:, j], first, second)
-        extra = float(np.median(spread)) if len(names) > 2 else 0.0
+        extra = float(np.median(spread))
         with np.errstate(invalid="ignore", divide="ignore"):
             resampled = np.abs(shift[j][:, first] - shift[j][:, second]) / (_joint(error[j], first, second) + extra)
             observed = np.abs(delta) / (spread + extra)
         # 0 / 0: two groups without any spread and without a difference.
         resampled, observed = np.nan_to_num(resampled, posinf=np.inf), np.nan_to_num(observed, posinf=np.inf)
-        largest = resampled.max(axis=1)
-        half = half_widths(np.quantile(largest, level, method="higher"), spread + extra)
-        p = (1.0 + (largest[:, None] >= observed).sum(axis=0)) / (n_resamples + 1.0)
+        half = half_widths(np.quantile(resampled.max(axis=1), level, method="higher"), spread + extra)
+        p = step_down(observed, resampled)
         low, high = np.maximum(delta - half, -most), np.minimum(delta + half, most)
-        limits = [(finite(low[k]), finite(high[k])) for k in range(delta.size)]
+        low, high = agreeing(low, high, np.sign(delta), p < 1.0 - level)
         found.append(
             tuple(
-                Gap(names[a], names[b], float(delta[k]), *limits[k], float(p[k]))
+                Gap(
+                    names[a], names[b], float(delta[k]), *_known(low[k], high[k]), float(p[k]),
+                    *_known(alone_low[k, j], alone_high[k, j]),
+                )
                 for k, (a, b) in enumerate(zip(first, second, strict=True))
             )
-        )
+        )  # fmt: skip
     return found
 
 
@@ -106,9 +256,11 @@ def _gap_of_shares(column: Floats, masks: Mapping[str, Flags], level: float) -> 
     sizes = first.size, second.size
     low, high = share_gap_limits(hits, sizes, level)
     p_value = fisher_exact(hits, sizes)
-    if p_value >= 1.0 - level:  # these limits are no inversion of the test: they must not say more than it does
-        low, high = min(low, 0.0), max(high, 0.0)
-    return Gap(a, b, float(first.mean() - second.mean()), step * low, step * high, p_value)
+    # These limits are no inversion of the test: they must not say more than it does, nor less.
+    decided, sign = np.array([p_value < 1.0 - level]), np.sign([first.mean() - second.mean()])
+    low, high = (float(limit[0]) for limit in agreeing(np.array([low]), np.array([high]), sign, decided))
+    limits = step * low, step * high
+    return Gap(a, b, float(first.mean() - second.mean()), *limits, p_value, *limits)
 
 
 def _resampled_groups(

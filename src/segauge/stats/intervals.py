@@ -7,7 +7,7 @@ measured in `benchmarks/coverage`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import numpy.typing as npt
@@ -79,6 +79,8 @@ class Moments:
         means: their mean.
         squares: sum of the squared distances from the mean.
         below, above: distance from the mean to the smallest and to the largest value.
+        worth: how many independent cases the mean is worth, fewer than there are patients where some have more cases
+            than others (Kish 1965).
 
     """
 
@@ -87,10 +89,12 @@ class Moments:
     squares: Floats
     below: Floats
     above: Floats
+    worth: Floats
 
     @classmethod
     def of(cls, sample: Sample) -> Moments:
         """Return the moments of a sample; a unit without a value in a column lies at its mean and changes nothing."""
+        weights = np.broadcast_to((sample.sizes**2).sum(axis=0), sample.squares.shape)
         with np.errstate(divide="ignore", invalid="ignore"):
             values = sample.deviations * np.nan_to_num(sample.units / sample.n)
         # Column by column in memory, so that each is summed as if it were alone.
@@ -101,7 +105,12 @@ class Moments:
             np.add.reduce(rows**2, axis=1),
             -rows.min(axis=1, initial=0.0),
             rows.max(axis=1, initial=0.0),
+            np.divide(sample.n**2, weights, out=np.zeros_like(sample.means), where=weights > 0),
         )
+
+    def column(self, k: int) -> Moments:
+        """Return the moments of one column."""
+        return Moments(*(getattr(self, one.name)[k : k + 1] for one in fields(self)))
 
 
 def half_case(sample: Sample, request: Request) -> Limits:
@@ -113,20 +122,18 @@ def half_case(sample: Sample, request: Request) -> Limits:
     Beta(mu c, (1 - mu) c), mapped back, at most m. The upper limit is its mirror image. Of equal values: the interval
     of `jeffreys` on a bounded scale, none on an open one. Of patients with several cases each counts once.
     """
-    low, high = half_case_limits(Moments.of(sample), request.tail, request.reach)
-    is_flat = np.isnan(low)
-    if is_flat.any() and np.isfinite(request.bounds).all():
-        low_flat, high_flat = jeffreys(sample, request)
-        return np.where(is_flat, low_flat, low), np.where(is_flat, high_flat, high)
-    return low, high
+    return half_case_limits(Moments.of(sample), request.tail, request.bounds, request.most)
 
 
-def half_case_limits(moments: Moments, tail: float, reach: tuple[float, float] = (-np.inf, np.inf)) -> Limits:
-    """Return the half-case limits; NaN below two units and where all values are equal.
+def half_case_limits(
+    moments: Moments, tail: float | Floats, bounds: tuple[float, float] = (-np.inf, np.inf), most: float = np.inf
+) -> Limits:
+    """Return the half-case limits; NaN below two units, and where all values are equal on an open scale.
 
-    `reach` is the smallest and the largest possible mean. Single values of patients and of averages may lie beyond it:
-    the half case then lies where the furthest of them does.
+    Single values of patients and of averages may lie beyond the ends of the scale: the half case then lies where the
+    furthest of them does. `most` cuts the limits, but makes no open scale a bounded one.
     """
+    reach = bounds[0], min(bounds[1], most)
     n, mean, below, above = moments.units, moments.means, moments.below, moments.above
     has_spread = (n > 1) & (below + above > 0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -137,7 +144,16 @@ def half_case_limits(moments: Moments, tail: float, reach: tuple[float, float] =
         low = mean - _drop(moments, np.maximum(down, below), above, 0.5, tail)
         high = mean + _drop(moments, np.maximum(up, above), below, 0.5, tail)
     low, high = np.clip(low, *reach), np.clip(high, *reach)
-    return np.where(has_spread, low, np.nan), np.where(has_spread, high, np.nan)
+    low, high = np.where(has_spread, low, np.nan), np.where(has_spread, high, np.nan)
+    is_flat = (n > 1) & ~has_spread
+    if not is_flat.any() or not np.isfinite(bounds).all():
+        return low, high
+    share = np.clip((mean - bounds[0]) / (bounds[1] - bounds[0]), 0.0, 1.0)
+    limits = (
+        bounds[0] + (bounds[1] - bounds[0]) * limit for limit in _jeffreys_limits(moments.worth, share, share**2, tail)
+    )
+    low_flat, high_flat = (np.minimum(limit, reach[1]) for limit in limits)
+    return np.where(is_flat, low_flat, low), np.where(is_flat, high_flat, high)
 
 
 def unseen_failure_limits(moments: Moments, tail: float, worst: float, *, is_lowest: bool) -> Floats:
@@ -153,7 +169,7 @@ def unseen_failure_limits(moments: Moments, tail: float, worst: float, *, is_low
     return np.asarray(moments.means - sign * np.minimum(drop, np.maximum(sign * (moments.means - worst), 0.0)))
 
 
-def _drop(moments: Moments, distance: Floats, other: Floats, weight: float, tail: float) -> Floats:
+def _drop(moments: Moments, distance: Floats, other: Floats, weight: float, tail: float | Floats) -> Floats:
     """Return how far below its mean each column's limit lies, with `weight` of a case at `distance` below the mean.
 
     `other` is the distance from the mean to the furthest value on the other side. The limit is a quantile of the Beta
@@ -240,24 +256,28 @@ def jeffreys(sample: Sample, request: Request) -> Limits:
     Jeffreys binomial interval for values that are all L or U. The half cases say that n cases without a failure do
     not rule failures out. Of patients with several cases each counts once, and half a patient is added at each end.
     """
-    from scipy.special import betaincinv
-
     lower, upper = request.bounds
     width = upper - lower
     mean = np.clip((sample.means - lower) / width, 0.0, 1.0)
-    n, square = _of_independent(sample, mean, lower, width)
+    low, high = _jeffreys_limits(*_of_independent(sample, mean, lower, width), request.tail)
+    return lower + width * low, lower + width * high
+
+
+def _jeffreys_limits(n: Floats, mean: Floats, square: Floats, tail: float | Floats) -> Limits:
+    """Return the limits on a scale from 0 to 1, from the number of values, their mean and that of their squares."""
+    from scipy.special import betaincinv
+
     weight = n + 1.0
     m = (n * mean + 0.5) / weight
     q = (n * square + 0.5) / weight
     v = (q - m**2) / (weight + 1.0)
     c = m * (1.0 - m) / v - 1.0
-    low = np.minimum(betaincinv(m * c, (1.0 - m) * c, request.tail), mean)
-    high = np.maximum(betaincinv(m * c, (1.0 - m) * c, 1.0 - request.tail), mean)
-    return lower + width * low, lower + width * high
+    low = np.minimum(betaincinv(m * c, (1.0 - m) * c, tail), mean)
+    return low, np.maximum(betaincinv(m * c, (1.0 - m) * c, 1.0 - tail), mean)
 
 
-def _of_independent(sample: Sample, mean: Floats, lower: float, width: float) -> tuple[Floats, Floats]:
-    """Return of how many independent values the mean (scale from 0 to 1) is, and the mean of their squares.
+def _of_independent(sample: Sample, mean: Floats, lower: float, width: float) -> tuple[Floats, Floats, Floats]:
+    """Return of how many independent values the mean (scale from 0 to 1) is, the mean, and that of their squares.
 
     Of patients with as many cases each, these are the means of the patients. Where some have more cases than others,
     the patients are worth fewer (Kish 1965), and the squares are those that go with the standard error of the mean;
@@ -274,7 +294,7 @@ def _of_independent(sample: Sample, mean: Floats, lower: float, width: float) ->
     units = sample.n**2 / np.broadcast_to(sample.sizes**2, sample.sums.shape).sum(axis=0)
     n = np.minimum(units, 1.0 + np.divide(most, error, out=np.full_like(error, np.inf), where=error > 0))
     by_error = mean**2 + np.minimum((n - 1.0) * error, most)
-    return np.where(is_plain, sample.n, n), np.where(is_plain, square, by_error)
+    return np.where(is_plain, sample.n, n), mean, np.where(is_plain, square, by_error)
 
 
 def gaffke(sample: Sample, request: Request) -> Limits:

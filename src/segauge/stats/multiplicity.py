@@ -29,6 +29,19 @@ def uncorrected(p_values: npt.ArrayLike) -> Floats:
     return np.asarray(p_values, dtype=np.float64)
 
 
+def agreeing(low: Floats, high: Floats, sign: Floats, is_decided: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return simultaneous limits that exclude 0 exactly where a difference is decided, with the given sign.
+
+    A step-down test decides more than its single-step interval shows. The interval is cut just short of 0 where it
+    does, and reaches 0 where it does not.
+    """
+    least = 1e-9 * np.where(np.isfinite(high - low) & (high > low), high - low, 1e-3)
+    up, down = is_decided & (sign > 0), is_decided & (sign < 0)
+    new_low = np.where(up, np.maximum(low, least), np.where(down, low, np.minimum(low, 0.0)))
+    new_high = np.where(down, np.minimum(high, -least), np.where(up, high, np.maximum(high, 0.0)))
+    return np.minimum(new_low, np.where(down, new_high, new_low)), np.maximum(new_high, np.where(up, new_low, new_high))
+
+
 CORRECTIONS = {"holm": holm, "bonferroni": bonferroni, "none": uncorrected}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 import numpy.typing as npt
 
-from segauge.stats.intervals import share_limits
+from segauge.stats.intervals import Limits, Moments, half_case_limits, share_limits
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.multiplicity import step_down
 from segauge.stats.paired_tests import sign_test
@@ -33,6 +33,7 @@ class PairFacts:
         positive, negative: cases with a difference above and below 0.
         step: the absolute value of every difference that is not 0, where they have only one (ranks of two models, found
             or not), and cases are independent: a case then only says who is ahead. NaN otherwise.
+        squares, below, above, worth: further moments of the differences, see `Moments`.
 
     """
 
@@ -45,6 +46,15 @@ class PairFacts:
     positive: Floats
     negative: Floats
     step: Floats
+    squares: Floats
+    below: Floats
+    above: Floats
+    worth: Floats
+
+    @property
+    def moments(self) -> Moments:
+        """What the half-case interval of each pair is made of."""
+        return Moments(self.units, self.means, self.squares, self.below, self.above, self.worth)
 
     @property
     def is_sign_only(self) -> npt.NDArray[np.bool_]:
@@ -57,7 +67,7 @@ class PairFacts:
         sample = Sample.of(differences, clusters)
         # Pair by pair in memory, so that each is summed as if it were alone.
         rows = np.ascontiguousarray(differences.T)
-        present = np.isfinite(rows)
+        present, moments = np.isfinite(rows), Moments.of(sample)
         sizes = present.sum(axis=1)
         ahead = (rows > 0 if scale.higher_is_better else rows < 0) & present
         wins = (ahead.sum(axis=1) + 0.5 * (rows == 0).sum(axis=1)) / np.maximum(sizes, 1)
@@ -69,6 +79,10 @@ class PairFacts:
             _deviations(rows, present),
             np.where(sizes > 0, wins, 0.5),
             *_signs(rows, sizes == sample.units),
+            moments.squares,
+            moments.below,
+            moments.above,
+            moments.worth,
         )
 
     @classmethod
@@ -152,6 +166,13 @@ class PairStatistics:
     def by_sign_test(self) -> npt.NDArray[np.bool_]:
         """Which pairs are told apart by the sign test, where each pair stands for itself."""
         return self.facts.is_sign_only & self.is_pair_by_pair
+
+    def alone_limits(self, level: float) -> Limits:
+        """Return the interval of each pair alone: half-case of the paired differences, whoever else takes part."""
+        lower, upper = self.matrix.mean_bounds
+        widest, most = upper - lower, min(upper, self.matrix.most) - lower
+        low, high = half_case_limits(self.facts.moments, (1.0 - level) / 2.0, (-widest, widest), most)
+        return np.maximum(low, -most), high
 
     def sign_limits(self, level: float) -> tuple[Floats, Floats]:
         """Return the limits of the mean difference of each pair that go with the sign test; NaN for the others.

@@ -18,6 +18,7 @@ from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     SIGN_TEST,
     Comparison,
+    Intervals,
     comparable,
     compared,
 )
@@ -183,6 +184,7 @@ def rank(
     bounds: tuple[float, float] | None = None,
     n_resamples: int = 10_000,
     seed: int = 0,
+    intervals: Intervals = "agreeing",
     **selection: Any,
 ) -> Ranking:
     """Rank models on the same cases, and say how far the order can be trusted.
@@ -202,6 +204,7 @@ def rank(
         bounds: ends of the scale, where they are not those of the metric.
         n_resamples: resamples of cases, the same for all models.
         seed: of the resampling.
+        intervals: of the pairs, as in `compare`.
         **selection: `structure`, `metric`, `scale`, `policy`, `cases`, `cluster`, as in `score_matrix`.
 
     """
@@ -211,7 +214,7 @@ def rank(
         if key not in SCHEMES:
             raise InvalidInput(f"No ranking scheme {key!r}; there are {', '.join(SCHEMES)}.")
     matrix = comparable(scores, higher_is_better, bounds, selection)
-    return rank_matrix(matrix, scheme, schemes, ci, level, margin, n_resamples, seed)
+    return rank_matrix(matrix, scheme, schemes, ci, level, margin, n_resamples, seed, intervals)
 
 
 def rank_matrix(
@@ -223,10 +226,11 @@ def rank_matrix(
     margin: float | None,
     n_resamples: int,
     seed: int,
+    intervals: Intervals = "agreeing",
 ) -> Ranking:
     """Rank the models of a matrix that has a mean for each of them."""
     pairs = pair_statistics(matrix, n_resamples, seed)
-    comparison = compared(matrix, pairs, level, margin, n_resamples, seed)
+    comparison = compared(matrix, pairs, level, margin, n_resamples, seed, intervals=intervals)
     if matrix.linearised:
         # No case has a score of its own there: a median, ranks within cases and tests of them would mean nothing.
         scheme, schemes = "mean", [key for key in schemes if key in _OF_MEANS]

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.stats.estimation import Estimate, estimate
-from segauge.stats.resampling import Floats
+from segauge.stats.estimation import Estimate, estimate_columns
+from segauge.stats.gaps import contributions
 
 Flags = npt.NDArray[np.bool_]
 
@@ -56,12 +55,13 @@ def stratified_gap(
     n_resamples: int = 10_000,
     seed: int = 0,
     name: str = "",
+    bounds: tuple[float, float] | None = None,
 ) -> StratifiedGap:
     """Return the difference of two groups' means, compared within strata.
 
     Strata weigh n_a n_b / (n_a + n_b), which makes the pooled difference the most precise one where spreads are alike.
     Every case enters once, with what it adds to the pooled difference (linearised, corrected for the small sizes of
-    cells), so that the interval is a bootstrap-t over cases, or over patients with `cluster`; a case in both groups
+    cells), so that the interval is half-case over cases, or over patients with `cluster`; a case in both groups
     adds to both.
 
     Args:
@@ -74,6 +74,7 @@ def stratified_gap(
         n_resamples: of the interval.
         seed: of the interval.
         name: whose scores these are.
+        bounds: ends of the scale, which limit what two means can differ by.
 
     """
     data = np.asarray(values, dtype=np.float64).ravel()
@@ -90,10 +91,13 @@ def stratified_gap(
     if not cells:
         return StratifiedGap(Estimate(None, None, None, level), *sizes, (), left_out, failed)
     kept = used_a | used_b
-    contributions = _contributions(data, cells)[kept]
-    options: dict[str, Any] = {"level": level, "n_resamples": n_resamples, "seed": seed, "name": f"gap/{name}"}
     patients = None if cluster is None else [cluster[i] for i in np.flatnonzero(kept).tolist()]
-    return StratifiedGap(estimate(contributions, cluster=patients, **options), *sizes, tuple(cells), left_out, failed)
+    widest = math.inf if bounds is None else bounds[1] - bounds[0]
+    (gap,) = estimate_columns(
+        contributions(data, list(cells.values()))[kept, None], bounds=(-widest, widest), level=level, cluster=patients,
+        n_resamples=n_resamples, seed=seed, name=f"gap/{name}", linearised=True,
+    )  # fmt: skip
+    return StratifiedGap(replace(gap, tail=None, failures=None), *sizes, tuple(cells), left_out, failed)
 
 
 def _cells(a: Flags, b: Flags, labels: Sequence[str | None]) -> dict[str, tuple[Flags, Flags]]:
@@ -106,19 +110,3 @@ def _cells(a: Flags, b: Flags, labels: Sequence[str | None]) -> dict[str, tuple[
 
 def _joined(parts: Sequence[Flags], like: Flags) -> Flags:
     return np.any(parts, axis=0) if parts else np.zeros_like(like)
-
-
-def _contributions(data: Floats, cells: dict[str, tuple[Flags, Flags]]) -> Floats:
-    """Return values whose mean over the cases used is the pooled difference, and whose spread is its own."""
-    weights = {key: one.sum() * two.sum() / (one.sum() + two.sum()) for key, (one, two) in cells.items()}
-    total = sum(weights.values())
-    used = np.any([one | two for one, two in cells.values()], axis=0)
-    gap = 0.0
-    shares = np.zeros_like(data)
-    for key, pair in cells.items():
-        for sign, part in zip((1.0, -1.0), pair, strict=True):
-            n, mean = int(part.sum()), float(data[part].mean())
-            gap += sign * weights[key] / total * mean
-            # sqrt(n / (n - 1)): the spread around a cell's own mean is too small by that factor.
-            shares[part] += sign * weights[key] / total * (data[part] - mean) / n * math.sqrt(n / (n - 1))
-    return gap + shares * int(used.sum())

@@ -179,7 +179,6 @@ def estimate_group_columns(
     for j in range(values.shape[1]):
         known = np.isnan(values[:, j]).tobytes() + np.isinf(values[:, j]).tobytes()
         patterns.setdefault(known, []).append(j)
-    most = math.inf if bounds is None else bounds[1] - bounds[0]
     options: dict[str, Any] = {"bounds": bounds, "ci": ci, "n_resamples": n_resamples, "seed": seed}
     found: dict[int, SubgroupReport] = {}
     for columns in patterns.values():
@@ -187,7 +186,7 @@ def estimate_group_columns(
         masks, failed = _masks(groups, data[:, 0]), np.isinf(data[:, 0])
         valued = {key: mask & ~failed for key, mask in masks.items()}
         large = {key: mask for key, mask in valued.items() if mask.sum() >= max(minimum, 2)}
-        gaps = group_gaps(data, large, cluster, level, n_resamples, seed, most)
+        gaps = group_gaps(data, large, cluster, level, n_resamples, seed, bounds or (-math.inf, math.inf))
         estimates = {key: _estimates(data, masks[key], cluster, key, level=level, **options) for key in large}
         if any((mask & failed).any() for mask in masks.values()):
             worst = _worst_ranked(data, masks, higher_is_better, max(minimum, 2))

@@ -8,7 +8,7 @@ from scipy import stats as scipy_stats
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats import Scale, ScoredSet, ScoreMatrix, board_on, compare, paired_power, score_matrix
+from segauge.stats import Scale, ScoredSet, ScoreMatrix, board_on, compare, estimate, paired_power, score_matrix
 from segbench.analysis import (
     Claim,
     Published,
@@ -169,7 +169,8 @@ def test_review_with_a_margin_gives_the_probability_of_equivalence():
 
 def test_an_assessment_is_the_paired_t_test_where_that_is_exact():
     """Normal differences, many cases: p-value, interval, equivalence and cases needed have closed forms."""
-    from scipy.stats import chi2, norm, t, ttest_1samp
+    from scipy.optimize import brentq
+    from scipy.stats import chi2, norm, t
 
     rng = np.random.default_rng(5)
     n, margin = 400, 0.012
@@ -180,12 +181,18 @@ def test_an_assessment_is_the_paired_t_test_where_that_is_exact():
         tuple(map(str, range(n))), ("a", "b"), np.column_stack([other + differences, other]), Scale(True, (0.0, 1.0))
     )
     found = assess_claim(matrix, parse_claim("a > b"), margin=margin, n_resamples=20_000)
-    exact = ttest_1samp(differences, 0.0, alternative="greater")
     error = differences.std(ddof=1) / np.sqrt(n)
-    # 20,000 resamples: three standard errors of a share are at most 3 * sqrt(0.25 / 20000) = 0.011.
-    assert found.probability_false == pytest.approx(exact.pvalue, abs=0.011)
-    within = t.cdf((margin - 0.006) / error, n - 1) - t.cdf((-margin - 0.006) / error, n - 1)
-    assert found.equivalence == pytest.approx(within, abs=0.011)
+
+    def tail(which, edge):
+        """The tail at which a half-case limit of the differences reaches an edge."""
+        return brentq(
+            lambda p: getattr(estimate(differences, bounds=(-1, 1), level=1 - 2 * p), which) - edge, 1e-9, 0.4999
+        )
+
+    # 20,000 quantiles: a step of 5e-5, and the counts of half a draw.
+    assert found.probability_false == pytest.approx(tail("ci_low", 0.0), abs=2e-4)
+    within = 1.0 - tail("ci_low", -margin) - tail("ci_high", margin)
+    assert found.equivalence == pytest.approx(within, abs=4e-4)
     pair = found.closest.pair
     half = t.ppf(0.975, n - 1) * error
     # The bootstrap's critical value has an error of about 1 %; 3 % allows three of them.

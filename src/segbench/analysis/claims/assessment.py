@@ -127,7 +127,14 @@ def assess_claim(
     fewest = int(np.isfinite(differences).sum(axis=0).min()) if len(differences) else 0
     if fewest < 2:
         raise InvalidInput(f"The models of the claim have {counted(fewest, 'case')} in common; it needs 2 or more.")
-    doubt = confidence_of_differences(differences, cluster=asked.clusters, n_resamples=n_resamples, seed=seed)
+    lowest, highest = asked.mean_bounds
+    doubt = confidence_of_differences(
+        differences,
+        cluster=asked.clusters,
+        n_resamples=n_resamples,
+        seed=seed,
+        bounds=(lowest - highest, highest - lowest),
+    )
     holds = _holds(doubt, claim, limit)
     false = doubt.probability(~np.asarray(holds.all(axis=1)))
     each = [doubt.probability(~column) for column in holds.T]
