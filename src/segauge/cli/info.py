@@ -7,6 +7,7 @@ import json
 import sys
 from typing import Any
 
+from segauge.cli.ending import visible
 from segauge.cli.parsing import PROBABILITY
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
@@ -40,10 +41,10 @@ def describe_files(args: argparse.Namespace) -> int:
             )
         except SegaugeError as error:
             failed += 1
-            print(f"segauge: {error}", file=sys.stderr)  # noqa: T201 - the command line speaks
+            print(visible(f"segauge: {error}"), file=sys.stderr)  # noqa: T201 - the command line speaks
             continue
         if args.json is None:
-            print("\n".join(_lines(facts)))  # noqa: T201 - the command line speaks
+            print(visible("\n".join(_lines(facts))))  # noqa: T201 - the command line speaks
         else:
             found.append(json.dumps(facts, allow_nan=False) + "\n")
     if args.json is not None:

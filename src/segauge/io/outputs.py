@@ -7,6 +7,7 @@ import csv
 import io
 import json
 import os
+import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -152,4 +153,12 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, float):
         return float.__repr__(value)  # NumPy's floats are floats, but call themselves np.float64(0.5)
-    return repr(value) if isinstance(value, int) else inert(str(value))
+    return repr(value) if isinstance(value, int) else inert(_CONTROL.sub(_written_out, str(value)))
+
+
+#: What moves a terminal's cursor when somebody looks at the file; tabs and line ends are quoted by CSV itself.
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+
+
+def _written_out(found: re.Match[str]) -> str:
+    return f"\\x{ord(found[0]):02x}"
