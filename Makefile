@@ -11,7 +11,7 @@ KERNEL := $(shell find native -name '*.?pp')
 CLANG_FORMAT := 14
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench mutants
+.PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench lock mutants
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
@@ -22,14 +22,26 @@ help:
 	@echo "make images make the pictures of README and docs again (needs chromium)"
 	@echo "make bench  run speed, scale, accuracy and coverage, rewrite docs/benchmarks.md (ARGS=--quick to try)"
 	@echo "make mutants  change single operators of a module and list the changes that its tests do not notice (FILE=, TESTS=, ARGS=--sample 40)"
+	@echo "make lock   write the hashes of all pinned packages into constraints.txt again"
 	@echo "make clean  remove the environment and what the builds left"
 
 $(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(KERNEL)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --config-settings=cmake.define.SEGAUGE_WERROR=ON --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement constraints.txt
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --config-settings=cmake.define.SEGAUGE_WERROR=ON --editable .
+	@$(BIN)/python -m pip check >/dev/null || { $(BIN)/python -m pip check; echo "constraints.txt lacks a package: add it and run make lock."; exit 1; }
 	@$(BIN)/python -c 'import segauge.geometry._kernel' || { echo "The kernel was not built: pip install --verbose --editable . shows why."; exit 1; }
 	@touch $@
+
+# The pinned versions with the hashes of all their files. Edit a version in constraints.txt, then run this.
+lock:
+	$(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet uv
+	grep -E '^[A-Za-z]' constraints.txt | sed 's/ .*//' > build/lock/versions.txt
+	{ grep '^#' constraints.txt; build/lock/bin/uv pip compile --quiet --no-deps --universal --python-version 3.11.7 \
+		--generate-hashes --no-header --no-annotate build/lock/versions.txt; } > build/lock/constraints.txt
+	cp build/lock/constraints.txt constraints.txt
 
 demo: $(VENV)/.installed
 	$(BIN)/python examples/demo.py

@@ -37,6 +37,17 @@ def test_workflows_are_sound(path):
             assert "${{" not in step.get("run", ""), "what comes from outside reaches a script by its environment only"
 
 
+def test_every_pinned_package_has_the_hashes_of_its_files():
+    text = (PROJECT / "constraints.txt").read_text(encoding="utf-8")
+    pinned = re.findall(r"^([A-Za-z][\w.-]*)==\S+((?: *\\\n +--hash=sha256:[0-9a-f]{64})*)", text, flags=re.MULTILINE)
+    assert len(pinned) > 100
+    assert [name for name, hashes in pinned if not hashes] == []
+    assert "://" not in text
+    known = {re.sub(r"[-_.]+", "-", name).lower() for name, _ in pinned}
+    wanted = [re.match(r"[\w.-]+", entry)[0] for entry in EXTRAS["dev"] + PYPROJECT["project"]["dependencies"]]
+    assert [name for name in wanted if re.sub(r"[-_.]+", "-", name).lower() not in known] == []
+
+
 def test_ci_runs_what_everybody_runs():
     jobs = yaml.safe_load((PROJECT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))["jobs"]
     assert {"run": "make test"} in jobs["test"]["steps"]
