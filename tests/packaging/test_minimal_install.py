@@ -8,7 +8,7 @@ import pytest
 
 EXTRA_PACKAGES = (
     "PIL", "altair", "dask", "distributed", "isal", "jinja2", "markupsafe", "modal", "monai", "nibabel", "pandas",
-    "polars", "pyarrow", "pydicom", "torch", "vl_convert", "yaml",
+    "polars", "pyarrow", "pydantic", "pydicom", "torch", "vl_convert", "yaml",
 )  # fmt: skip
 
 BLOCK = f"""

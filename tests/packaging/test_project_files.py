@@ -115,7 +115,8 @@ HOMES = {
     "numpy": "", "scipy": "", "rich": "",
     "PIL": "dicom", "altair": "report", "distributed": "dask", "isal": "fast", "jinja2": "report",
     "markupsafe": "report", "modal": "modal", "monai": "monai", "pandas": "pandas", "polars": "polars",
-    "pyarrow": "bench", "pydicom": "dicom", "torch": "monai", "vl_convert": "report", "yaml": "bench",
+    "pydantic": "bench", "pydantic_core": "bench", "pyarrow": "bench",
+    "pydicom": "dicom", "torch": "monai", "vl_convert": "report", "yaml": "bench",
 }  # fmt: skip
 
 
