@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from segauge.metrics.matching import DetectionRules
     from segauge.metrics.noise import NoiseFloor, noise_floor
     from segauge.metrics.overlap import confusion, dice, iou
+    from segauge.metrics.own import define_metric
     from segauge.metrics.surface import (
         assd,
         boundary_iou,
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
         hausdorff,
         hausdorff95,
         hausdorff_percentile,
+        hd,
+        hd95,
         masd,
         nsd,
         nsd_curve,
@@ -101,6 +104,7 @@ _LOADED_WHEN_ASKED = {
     "compare": "segauge.stats",
     "compute_surface_distances": "segauge.metrics.surface",
     "confusion": "segauge.metrics.overlap",
+    "define_metric": "segauge.metrics.own",
     "detection_scores": "segauge.metrics.detection",
     "dice": "segauge.metrics.overlap",
     "difference": "segauge.stats",
@@ -111,6 +115,8 @@ _LOADED_WHEN_ASKED = {
     "hausdorff": "segauge.metrics.surface",
     "hausdorff95": "segauge.metrics.surface",
     "hausdorff_percentile": "segauge.metrics.surface",
+    "hd": "segauge.metrics.surface",
+    "hd95": "segauge.metrics.surface",
     "iou": "segauge.metrics.overlap",
     "lesionwise_scores": "segauge.metrics.lesions",
     "load_mask": "segauge.io",
@@ -176,6 +182,7 @@ __all__ = [
     "compare",
     "compute_surface_distances",
     "confusion",
+    "define_metric",
     "detection_scores",
     "dice",
     "difference",
@@ -186,6 +193,8 @@ __all__ = [
     "hausdorff",
     "hausdorff95",
     "hausdorff_percentile",
+    "hd",
+    "hd95",
     "iou",
     "lesionwise_scores",
     "load_mask",

@@ -73,7 +73,7 @@ def measure(
     pred: LabelMap | npt.ArrayLike,
     gt: LabelMap | npt.ArrayLike,
     structures: Structures | None = None,
-    metrics: str | Iterable[str] | None = None,
+    metrics: str | MetricInfo | Iterable[str | MetricInfo] | None = None,
     *,
     spacing: float | Sequence[float] | None = None,
     pred_structures: Structures | None = None,
@@ -94,7 +94,8 @@ def measure(
         gt: ground-truth label map, on the same grid up to flips and order of the axes.
         structures: what to measure: a Labeling, `{"kidney": 1, "kidney+masses": (1, 2, 3)}`, or label values; all
             labels of the ground truth if not given.
-        metrics: keys of the catalog, such as `["dice", "hd95", "nsd@2"]`; "all"; the usual ones if not given.
+        metrics: keys of the catalog, such as `["dice", "hd95", "nsd@2"]`, and metrics of your own (`define_metric`);
+            "all" of the catalog; the usual ones if not given.
         spacing: voxel edges in mm, for arrays only; a LabelMap knows its own.
         pred_structures: the same structures in the prediction's labels, where these differ from the ground truth's.
         ignore: ground-truth label whose voxels count for nothing.

@@ -159,6 +159,20 @@ class MetricInfo:
     when_absent: float | None = None
     needs_gt: bool = False
 
+    @property
+    def worst(self) -> float | None:
+        """The worst possible value; None where there is none, or none is better."""
+        return self._end(0 if self.direction == "higher" else 1)
+
+    @property
+    def best(self) -> float | None:
+        """The best possible value; None where there is none, or none is better."""
+        return self._end(1 if self.direction == "higher" else 0)
+
+    def _end(self, side: int) -> float | None:
+        bound = self.bounds[side]
+        return bound if self.direction != "none" and math.isfinite(bound) else None
+
 
 @dataclass(frozen=True)
 class Score:

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from segauge.errors import UnknownMetric
 from segauge.metrics.definitions import centerline, counts, lesions, noise, surfaces
 from segauge.metrics.foreign import ALIASES, FOREIGN
+from segauge.metrics.own import own_metric
 from segauge.scores import MetricInfo
 
 #: All metrics by key, in the order in which tables show them.
@@ -67,6 +68,8 @@ def metric(key: str) -> MetricInfo:
                 return replace(family.make(match.group(1)), key=key)
             except ValueError as error:
                 raise UnknownMetric(f"No metric {key!r}: {error}, such as {family.example!r}.") from None
+    if (found := own_metric(key)) is not None:
+        return found
     close = difflib.get_close_matches(key, CATALOG, n=3)
     hint = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
     families = ", ".join(repr(family.example) for family in FAMILIES)
@@ -101,10 +104,19 @@ def is_in_mm(info: MetricInfo) -> bool:
     return info.unit in ("mm", "ml") or info.needs in ("surface", "band") or info.key.startswith("lesionwise_")
 
 
-def resolve_metrics(keys: str | Iterable[str] | None) -> tuple[MetricInfo, ...]:
-    """Return the metrics a user asked for: keys, "all", or None for the default ones."""
+def resolve_metrics(keys: str | MetricInfo | Iterable[str | MetricInfo] | None) -> tuple[MetricInfo, ...]:
+    """Return the metrics a user asked for: keys, metrics of one's own, "all", or None for the default ones."""
     if keys is None:
         return tuple(CATALOG[key] for key in DEFAULT_METRICS)
-    if isinstance(keys, str):
-        return tuple(CATALOG.values()) if keys == "all" else (metric(keys),)
-    return tuple(metric(key) for key in dict.fromkeys(keys))
+    if keys == "all":
+        return tuple(CATALOG.values())
+    asked = (keys,) if isinstance(keys, (str, MetricInfo)) else keys
+    found = [_usable(one) if isinstance(one, MetricInfo) else metric(one) for one in asked]
+    return tuple({info.key: info for info in found}.values())
+
+
+def _usable(info: MetricInfo) -> MetricInfo:
+    """Return a metric of one's own; one whose key the catalog has would be shown under that one's name."""
+    if info.key in CATALOG and CATALOG[info.key] is not info:
+        raise UnknownMetric(f"The catalog has a metric {info.key!r} already; give yours another key.")
+    return info

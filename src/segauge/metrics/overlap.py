@@ -19,13 +19,25 @@ def confusion(pred: npt.ArrayLike, gt: npt.ArrayLike) -> tuple[int, int, int, in
 
 
 def dice(pred: npt.ArrayLike, gt: npt.ArrayLike) -> float:
-    """Dice coefficient of two masks, 2 TP / (2 TP + FP + FN): 0 to 1, higher is better; two empty masks: 1."""
+    """Dice coefficient of two masks, 2 TP / (2 TP + FP + FN): 0 to 1, higher is better.
+
+    As in segauge 0.1, two empty masks give 1; `measure` gives no value and the status "absent".
+
+    >>> dice([1, 1, 0], [1, 0, 0])
+    0.6666666666666666
+    """
     overlap = binary_overlap(pred, gt)
     return _ratio(2 * overlap.tp, 2 * overlap.tp + overlap.fp + overlap.fn, empty=1.0)
 
 
 def iou(pred: npt.ArrayLike, gt: npt.ArrayLike) -> float:
-    """Intersection over union of two masks, TP / (TP + FP + FN): 0 to 1, higher is better; two empty masks: 1."""
+    """Intersection over union of two masks, TP / (TP + FP + FN): 0 to 1, higher is better.
+
+    As in segauge 0.1, two empty masks give 1; `measure` gives no value and the status "absent".
+
+    >>> iou([1, 1, 0], [1, 0, 0])
+    0.5
+    """
     overlap = binary_overlap(pred, gt)
     return _ratio(overlap.tp, overlap.tp + overlap.fp + overlap.fn, empty=1.0)
 

@@ -74,7 +74,8 @@ def surface_metrics(
 ) -> dict[str, float]:
     """Return hd, hd95, assd, masd (mm) and nsd (at `nsd_tolerance` mm) of two masks.
 
-    Two empty masks agree: distances 0, nsd 1. If one is empty: distances infinite, nsd 0.
+    As in segauge 0.1, two empty masks agree: distances 0, nsd 1. If one is empty: distances infinite, nsd 0. `measure`
+    has the rule of today: no value and a status (see the page "Definitions").
     """
     pred_array, gt_array = mask_pair(pred, gt)
     linear = np.diag(normalize_spacing(spacing, pred_array.ndim))
@@ -92,6 +93,40 @@ def surface_metrics(
         "masd": masd(sd),
         "nsd": nsd(sd, tolerance),
     }
+
+
+def hd(pred: npt.ArrayLike, gt: npt.ArrayLike, spacing: Spacing = 1.0) -> float:
+    """Return the Hausdorff distance of two masks in mm: the largest distance from either surface to the other.
+
+    0 is best. `hausdorff` takes distances that were computed before; `measure` has all metrics of all structures.
+
+    Raises:
+        EmptyMask: if a mask has no voxel, and so no surface.
+
+    >>> import numpy as np
+    >>> pred, gt = np.zeros((2, 9, 9, 9), dtype=bool)
+    >>> pred[2:5, 2:5, 2:5] = gt[2:5, 2:5, 4:7] = True
+    >>> hd(pred, gt, spacing=(1.0, 1.0, 2.5))
+    5.0
+
+    """
+    return hausdorff(compute_surface_distances(pred, gt, spacing))
+
+
+def hd95(pred: npt.ArrayLike, gt: npt.ArrayLike, spacing: Spacing = 1.0) -> float:
+    """Return the 95 % Hausdorff distance of two masks in mm (see `hausdorff_percentile`); 0 is best.
+
+    Raises:
+        EmptyMask: if a mask has no voxel, and so no surface.
+
+    >>> import numpy as np
+    >>> pred, gt = np.zeros((2, 9, 9, 9), dtype=bool)
+    >>> pred[2:5, 2:5, 2:5] = gt[2:5, 2:5, 4:7] = True
+    >>> round(hd95(pred, gt, spacing=(1.0, 1.0, 2.5)), 2)
+    4.79
+
+    """
+    return hausdorff95(compute_surface_distances(pred, gt, spacing))
 
 
 def hausdorff(sd: SurfaceDistances) -> float:
@@ -120,16 +155,34 @@ def hausdorff_percentile(sd: SurfaceDistances, percent: float, mode: HdMode = "d
     return max(found, weighted_percentile(sd.d_gp, sd.w_gp, percent))
 
 
-def assd(sd: SurfaceDistances) -> float:
-    """Average symmetric surface distance in mm: the mean over the area of both surfaces together; 0 is best."""
+def assd(sd: SurfaceDistances | npt.ArrayLike, gt: npt.ArrayLike | None = None, spacing: Spacing = 1.0) -> float:
+    """Average symmetric surface distance in mm: the mean over the area of both surfaces together; 0 is best.
+
+    Of two masks, `assd(pred, gt, spacing)`, or of distances that were computed before, `assd(distances)`.
+    """
+    sd = _distances_of(sd, gt, spacing)
     (area_pred, moment_pred), (area_gt, moment_gt) = sd.totals
     return (moment_pred + moment_gt) / (area_pred + area_gt)
 
 
-def masd(sd: SurfaceDistances) -> float:
-    """Mean average surface distance in mm: the mean of the two directions' area-weighted means; 0 is best."""
+def masd(sd: SurfaceDistances | npt.ArrayLike, gt: npt.ArrayLike | None = None, spacing: Spacing = 1.0) -> float:
+    """Mean average surface distance in mm: the mean of the two directions' area-weighted means; 0 is best.
+
+    Of two masks, `masd(pred, gt, spacing)`, or of distances that were computed before, `masd(distances)`.
+    """
+    sd = _distances_of(sd, gt, spacing)
     (area_pred, moment_pred), (area_gt, moment_gt) = sd.totals
     return (moment_pred / area_pred + moment_gt / area_gt) / 2
+
+
+def _distances_of(
+    given: SurfaceDistances | npt.ArrayLike, gt: npt.ArrayLike | None, spacing: Spacing
+) -> SurfaceDistances:
+    if isinstance(given, SurfaceDistances):
+        return given
+    if gt is None:
+        raise InvalidInput("Expected two masks, pred and gt, or the distances that compute_surface_distances gives.")
+    return compute_surface_distances(given, gt, spacing)
 
 
 def nsd(sd: SurfaceDistances, tolerance: float) -> float:
