@@ -50,6 +50,11 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--sample", type=int, metavar="N", help="level 2: only N predictions, chosen at random")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the choice (default: 0)")
     parser.add_argument("--again", action="store_true", help="level 3: run the models again, in a folder of its own")
+    parser.add_argument(
+        "--cards", choices=("library", "record"), default="library",
+        help="library: a card that says other things about training data than segbench's own does not follow; "
+        "record: it is only noted (default: library)",
+    )  # fmt: skip
     parser.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
     parser.add_argument(
         "--write", action="store_true", help="compute the statistics again by the rules of this version, and write them"
@@ -66,7 +71,11 @@ def run(args: argparse.Namespace) -> int:
     if args.config is None and (args.predictions is not None or args.again):
         raise InvalidInput("Scores can be verified only with the ground truth: pass --config of the run.")
     with progress_bar("statistics") as told:
-        found = [verify_statistics(record, jobs=workers(args.jobs, [record]), progress=told)]
+        found = [
+            verify_statistics(
+                record, jobs=workers(args.jobs, [record]), progress=told, strict_cards=args.cards == "library"
+            )
+        ]
     if args.config is not None:
         with tempfile.TemporaryDirectory(prefix="segbench-verify-") as folder:
             config = replace(read_config(args.config), cache_dir=Path(folder))

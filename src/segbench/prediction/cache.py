@@ -11,6 +11,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -73,6 +74,8 @@ class Entry:
         """Put a finished label map into its place, then its description, and return that."""
         described = {**facts, "sha256": file_hash(made), "seconds": round(seconds, 3)}
         made.replace(self.file)
+        if os.name != "nt":  # where a file that is read only could not be replaced
+            self.file.chmod(0o444)
         write_whole(self.description, json.dumps(described, sort_keys=True, indent=1, allow_nan=False) + "\n")
         return described
 

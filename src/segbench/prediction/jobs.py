@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge import read_labels
-from segauge.errors import SegaugeError
+from segauge.errors import SegaugeError, UnreadableFile
+from segauge.io.formats import identify
 from segbench.locks import held
 from segbench.planning import Prediction
 from segbench.prediction.cache import SUFFIX, Entry
@@ -23,7 +25,9 @@ class Job:
 
     Attributes:
         model, case_id: whose it is.
-        argv: the command, which reads `image` and writes to `output`.
+        argv: the command, which reads `input`, a copy of `image`, and writes to `output`.
+        image: the file or folder of the dataset, which no model is told of.
+        withheld: the ground truth, which is not copied where it lies in the folder of the image.
         entry: where it is kept.
         facts: what the description in the cache says about it.
         gpu: whether it needs one.
@@ -36,6 +40,7 @@ class Job:
     argv: tuple[str, ...]
     image: Path
     entry: Entry
+    withheld: Path | None = None
     timeout_s: float | None = None
     memory_gb: float | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
@@ -44,9 +49,19 @@ class Job:
     only_cached: bool = False
 
     @property
+    def input(self) -> Path:
+        """Where the command reads."""
+        return input_of(self.entry, self.image)
+
+    @property
     def output(self) -> Path:
         """Where the command writes."""
         return output_of(self.entry)
+
+
+def input_of(entry: Entry, image: Path) -> Path:
+    """Return where a command finds its copy of an image: in a folder that holds nothing else."""
+    return entry.work / "image" / image.name
 
 
 def output_of(entry: Entry) -> Path:
@@ -97,7 +112,11 @@ def _kept(job: Job, described: Mapping[str, Any]) -> Prediction:
 
 
 def _made(job: Job) -> Prediction:
-    """Run the command and keep its output; return the failure if there is none that can be used."""
+    """Run the command on a copy of the image and keep its output; return the failure if none can be used."""
+    try:
+        _hand_over(job)
+    except (OSError, SegaugeError) as error:
+        return Prediction(job.model, job.case_id, failure=_without_paths(f"the image cannot be copied: {error}", job))
     ended = run_command(
         job.argv,
         job.entry.log,
@@ -107,6 +126,25 @@ def _made(job: Job) -> Prediction:
         folder=job.entry.work,
     )
     return _judged(job, ended)
+
+
+def _hand_over(job: Job) -> None:
+    """Copy the image, with the files that it needs, for the command: what lies beside it may be the ground truth."""
+    target = job.input
+    target.parent.mkdir()
+    withheld = None if job.withheld is None else job.withheld.resolve()
+
+    def left_out(folder: str, names: list[str]) -> list[str]:
+        return [name for name in names if (Path(folder) / name).resolve() == withheld]
+
+    if job.image.is_dir():
+        shutil.copytree(job.image, target, ignore=left_out)
+        return
+    shutil.copyfile(job.image, target)
+    with contextlib.suppress(UnreadableFile):  # the model will say what is wrong with it
+        for other in identify(job.image).companions(job.image):
+            if other.resolve() != withheld:
+                shutil.copyfile(other, target.with_name(other.name))
 
 
 def _judged(job: Job, ended: Ended) -> Prediction:

@@ -86,7 +86,7 @@ def _imported() -> Any:
 def _function(cloud: Any, app: Any, model: Model, jobs: Sequence[Job], settings: CloudSettings) -> Any:
     """Return the function of one model: its own image, the common volume, a GPU if its jobs want one."""
     # The command of every case names the same folders.
-    places = local_places(marked(jobs[0].argv, jobs[0].image, jobs[0].output)) if jobs else []
+    places = local_places(marked(jobs[0].argv, jobs[0].input, jobs[0].output)) if jobs else []
     limits = [job.timeout_s for job in jobs if job.timeout_s is not None]
     register: Callable[..., Any] = app.function(
         image=model_image(cloud, model, places),
@@ -142,7 +142,7 @@ def _remote_place(number: int, place: Path) -> str:
 
 def _request(job: Job) -> RemoteRequest:
     """Return what goes over: read when it is sent, so that no more than a few images lie in memory."""
-    argv = marked(job.argv, job.image, job.output)
+    argv = marked(job.argv, job.input, job.output)
     there = {str(place): _remote_place(number, place) for number, place in enumerate(local_places(argv))}
     return RemoteRequest(
         tuple(replaced(word, there) for word in argv),

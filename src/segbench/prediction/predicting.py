@@ -24,7 +24,7 @@ from segbench.prediction.environments import (
     lock_digest,
     make_environment,
 )
-from segbench.prediction.jobs import Job, do, output_of
+from segbench.prediction.jobs import Job, do, input_of, output_of
 from segbench.prediction.jobs import found as found_in_cache
 from segbench.prediction.modal_cloud import on_modal
 from segbench.prediction.remote import PROGRAMS
@@ -97,13 +97,23 @@ def predict(
             place = _cloud_device(model, settings.device) if in_cloud else device
             inside = _inside(model, made, in_cloud)
             jobs += [_job(model, case, hashes[case.case_id], place, python, inside, settings) for case in cases]
+    before = {(one.model, one.case_id): one for job in jobs if (one := found_in_cache(job)) is not None}
     if in_cloud and not settings.only_cached:
         found += _done_in_cloud(models, jobs, progress)
     else:
         found += _done(jobs, settings, max(gpus, 1), progress)
+    found = [_sealed(one, before) for one in found]
     order = {model.card.name: place for place, model in enumerate(models)}
     found.sort(key=lambda prediction: (order[prediction.model], prediction.case_id))
     return Predictions(tuple(found), environments)
+
+
+def _sealed(made: Prediction, before: Mapping[tuple[str, str], Prediction]) -> Prediction:
+    """Return a prediction; as a failure if it was in the cache before any model ran, and is another one now."""
+    known = before.get((made.model, made.case_id))
+    if known is None or known.sha256 == made.sha256:
+        return made
+    return Prediction(made.model, made.case_id, failure="its prediction in the cache was changed while models ran")
 
 
 def _ready(
@@ -168,15 +178,16 @@ def _job(
         "device": kind,
     }
     entry = entry_of(settings.cache_dir.resolve(), model.card.name, facts, inside, case.case_id, image_hash)
-    image = case.image.resolve()
+    image = case.image.absolute()
     python = python if model.requirements else None
-    argv = [] if settings.only_cached else model.command(image, output_of(entry), device, python)
+    argv = [] if settings.only_cached else model.command(input_of(entry, image), output_of(entry), device, python)
     return Job(
         model.card.name,
         case.case_id,
         tuple(argv),
         image,
         entry,
+        case.gt,
         settings.timeout_s,
         None if kind == "cuda" else settings.memory_gb,
         _variables(model, case.case_id, device, settings.jobs or 1),

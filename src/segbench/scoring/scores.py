@@ -14,6 +14,7 @@ import numpy as np
 from segauge import Case, EvaluationResult, ScoreTable, Status, evaluate, read_labels
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.geometry.patterns import SurfaceKind
+from segauge.io.contents import file_hash
 from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.metrics.surface import HdMode
 from segauge.plural import counted
@@ -35,6 +36,8 @@ HD: HdMode = "directed"
 #: Why a structure, or a model, is left out when the ground truths are known.
 IN_NO_GROUND_TRUTH = "occurs in no ground truth of the chosen cases"
 NOT_SCORED = "not scored: no chosen case has any of its structures"
+#: Why a prediction counts as a failure whose file was overwritten after it was made.
+CHANGED = "its prediction was changed after it was made, so it is not scored"
 #: Why a case is left out starts with this, behind its id.
 LEFT_OUT = "is left out for all"
 
@@ -72,7 +75,7 @@ def score(
         progress: show a progress bar per model.
 
     """
-    by_job = {(found.model, found.case_id): found for found in predictions}
+    by_job = {(found.model, found.case_id): _unchanged(found) for found in predictions}
     ordered = _in_order(plan, cases)
     measuring = _Measuring(config, plan.dataset, cache, progress)
     structures, exclusions = plan.structures, list(plan.exclusions)
@@ -118,6 +121,17 @@ def score(
 
 
 Jobs = Mapping[tuple[str, str], Prediction]
+
+
+def _unchanged(found: Prediction) -> Prediction:
+    """Return a prediction; as a failure if its file is no longer the one that the model made."""
+    if found.file is None or found.sha256 is None:
+        return found
+    try:
+        is_same = file_hash(Path(found.file)) == found.sha256
+    except (SegaugeError, OSError):
+        is_same = False
+    return found if is_same else Prediction(found.model, found.case_id, failure=CHANGED, seconds=found.seconds)
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from segbench.verification.statistics import Verification
 #: Settings that say where things lie or how predictions are made: they may be others on another machine.
 _MAY_DIFFER = ("dataset", "models", "device", "timeout_s", "memory_gb")
 
-_NOT_COMPARED = "Not compared: environments, timings, platform, and the diagnoses of suspects."
+_NOT_COMPARED = "Not compared: environments and the diagnoses of suspects."
 
 
 def verify_config(record: RunRecord, benchmark: Benchmark, cases: Sequence[DatasetCase]) -> Verification:

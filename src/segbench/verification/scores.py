@@ -13,9 +13,12 @@ from typing import Any
 from segauge import Case, evaluate
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import file_hash, path_hash
+from segauge.io.formats import image_stem
+from segauge.io.tables.json_files import load_json
 from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.plural import agreeing, counted
 from segbench.planning import Prediction
+from segbench.prediction.cache import safe_name
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
 from segbench.scoring.scores import HD, SURFACE
@@ -39,13 +42,13 @@ def verify_scores(
 ) -> Verification:
     """Score the prediction files again and compare, all of them or a random sample; failures count as predictions.
 
-    Files are found by their content, wherever they lie in the folder: a file whose hash the record does not have is no
-    prediction of this run.
+    A file counts as the prediction of the model and case that it was kept for: by the description beside it, as the
+    cache writes it, or by the folder (the model) and the name (the case). The same bytes elsewhere do not.
 
     Args:
         record: what was published.
         cases: the dataset's cases, with their ground truth.
-        predictions: folder with the prediction files, in any arrangement.
+        predictions: folder with the prediction files: the cache of the run, or MODEL/CASE.nii.gz.
         sample: so many predictions, chosen at random; all if None.
         seed: of the choice.
         jobs: worker processes.
@@ -91,10 +94,12 @@ def _usable_files(
     paths: dict[Job, Path | None] = {}
     for model, case in wanted:
         digest = recorded[model].get(case)
-        if digest is None or digest in files:
-            paths[model, case] = None if digest is None else files[digest]
-        else:
-            found.append(Mismatch(f"predictions.{model}.{case}", digest, "no file with this hash"))
+        fitting = [path for path in files.get(digest or "", ()) if _is_of(path, model, case, digest)]
+        if digest is None or fitting:
+            paths[model, case] = fitting[0] if fitting else None
+            continue
+        elsewhere = "a file of another model or case" if digest in files else "no file with this hash"
+        found.append(Mismatch(f"predictions.{model}.{case}", digest, elsewhere))
     truths, wrong = _truths(record, cases, {case for _, case in paths})
     return {job: path for job, path in paths.items() if job[1] in truths}, truths, [*found, *wrong]
 
@@ -156,10 +161,28 @@ def _untried(record: RunRecord, tried: Collection[Job]) -> tuple[str, ...]:
     return (f"{failures} ({', '.join(names)}) not tried again: that needs the models (--again).",)
 
 
-def _by_hash(folder: Path) -> dict[str, Path]:
+def _by_hash(folder: Path) -> dict[str, list[Path]]:
     if not folder.is_dir():
         raise InvalidInput(f"{folder}: there is no such folder of predictions.")
-    return {file_hash(path): path for path in _files_in(folder)}
+    found: dict[str, list[Path]] = {}
+    for path in _files_in(folder):
+        found.setdefault(file_hash(path), []).append(path)
+    return found
+
+
+def _is_of(path: Path, model: str, case: str, digest: str | None) -> bool:
+    """Return whether a file was kept for this model and case."""
+    stem = image_stem(path.name) or path.name
+    described = path.with_name(f"{stem}.json")
+    if described.is_file():
+        try:
+            known = load_json(described)
+        except SegaugeError:
+            return False
+        said = (known.get("model"), known.get("case_id"), known.get("sha256")) if isinstance(known, dict) else ()
+        return said == (model, case, digest)
+    folders = {parent.name for parent in path.parents}
+    return stem in (case, safe_name(case)) and bool(folders & {model, safe_name(model)})
 
 
 def _files_in(folder: Path) -> Iterator[Path]:

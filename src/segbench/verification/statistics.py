@@ -9,7 +9,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segauge.plural import agreeing, counted
 from segbench.boards import KNOWN_RULES, RULES, Leaderboard, make_leaderboard, other_rules
-from segbench.cards import exposure, known_lineage
+from segbench.cards import dataset_cards, exposure, known_lineage, model_cards
 from segbench.config import EXPOSURE_POLICIES
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
@@ -17,6 +17,15 @@ from segbench.verification.agreement import disagreements
 from segbench.verification.differences import Mismatch, count_numbers, mismatches
 from segbench.verification.earlier_rules import as_written, numbers_of
 from segbench.verification.reference_statistics import reference_statistics
+
+#: What no level can check.
+REPORTED_ONLY = "Reported, not verified: timings, packages, platform, versions."
+
+#: What a card says about training data, by which exposure is judged.
+_TRAINING = ("trained_on", "pretrained_on")
+
+#: Types of models whose cards have other names.
+_CARD_OF_TYPE = {"monai": "MONAI wholeBody"}
 
 
 @dataclass(frozen=True)
@@ -57,6 +66,7 @@ def verify_statistics(
     jobs: int = 1,
     recomputed: Leaderboard | None = None,
     progress: Callable[[str, int, int], None] | None = None,
+    strict_cards: bool = True,
 ) -> Verification:
     """Recompute every statistic of a record from its per-case scores, and who may be ranked from the cards.
 
@@ -67,6 +77,8 @@ def verify_statistics(
         jobs: worker processes that recompute the boards.
         recomputed: the leaderboard that follows from the scores, where `make_leaderboard` made it already.
         progress: called with the structure that is done, how many are, and of how many.
+        strict_cards: whether a card that says other things about training data than the library is a mismatch, or
+            only a note.
 
     """
     if record.analysis is None and record.published is None:
@@ -78,9 +90,16 @@ def verify_statistics(
         found += mismatches(published, follows, name)
     found += exposure_mismatches(record)
     found += disagreements(record)
+    differing = list(card_mismatches(record))
+    found += differing if strict_cards else []
     real = tuple(one for one in found if not one.is_rounding)
+    notes = [f"the library differs: {one}" for one in differing] if not strict_cards else []
     return Verification(
-        1, f"{counted(numbers, 'published number')}, recomputed from the scores", real, len(found) - len(real)
+        1,
+        f"{counted(numbers, 'published number')}, recomputed from the scores",
+        real,
+        len(found) - len(real),
+        (*notes, REPORTED_ONLY),
     )
 
 
@@ -120,3 +139,34 @@ def exposure_mismatches(record: RunRecord) -> Iterator[Mismatch]:
                 yield Mismatch(f"models.{entry.name}.exposure.{name}", recorded, follows)
         if entry.ranked != (seen.level.value in allowed):
             yield Mismatch(f"models.{entry.name}.ranked", entry.ranked, not entry.ranked)
+
+
+def card_mismatches(record: RunRecord) -> Iterator[Mismatch]:
+    """Yield what the cards of a record say about training data and lineage otherwise than those of the library.
+
+    Whoever changes a card in a record changes who may be ranked, and the record still agrees with itself. A model
+    is found in the library by its name, or by the type that the config gives it.
+    """
+    library = {_plain_name(card.name): card for card in model_cards()}
+    types = {_display_name(choice): str(choice.get("type", "")) for choice in record.settings.get("models", ())}
+    for entry in record.models:
+        kind = types.get(entry.name, "")
+        names = (entry.name, _CARD_OF_TYPE.get(kind, kind))
+        known = next((library[_plain_name(name)] for name in names if _plain_name(name) in library), None)
+        for key in _TRAINING if known is not None else ():
+            recorded, ours = entry.card.to_dict()[key], known.to_dict()[key] if known else None
+            if recorded != ours:
+                yield Mismatch(f"models.{entry.name}.card.{key}", recorded, f"{ours} (library)")
+    own = {_plain_name(card.name): card for card in dataset_cards()}.get(_plain_name(record.dataset.name))
+    for key in ("lineage", "partial", "lacks") if own is not None else ():
+        recorded, ours = record.dataset.to_dict()[key], own.to_dict()[key] if own else None
+        if recorded != ours:
+            yield Mismatch(f"dataset.{key}", recorded, f"{ours} (library)")
+
+
+def _plain_name(name: str) -> str:
+    return "".join(character for character in name.casefold() if character.isalnum())
+
+
+def _display_name(choice: Mapping[str, Any]) -> str:
+    return str(choice.get("options", {}).get("name", choice.get("type", "")))
