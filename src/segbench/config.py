@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -15,7 +15,7 @@ from segauge.metrics.catalog import resolve_metrics
 from segauge.metrics.matching import DETECTION_OPTIONS, detection_of
 from segauge.stats import METHODS
 from segbench.suggestions import unknown
-from segbench.typed import STRICT, Checked, Expected, Is, validated
+from segbench.typed import NO_KEY, STRICT, Checked, Expected, Is, keys_of, validated
 
 #: How cases are drawn where not all are taken: at random, in the order they are listed, or in proportion to groups.
 SELECTIONS = ("random", "first", "stratified")
@@ -240,7 +240,7 @@ class RunConfig:
     executor: Annotated[str | None, Checked(_executor, _EXECUTOR)] = None
     cache_dir: Path = Path("predictions")
     results_path: Path = Path("results/run.json")
-    written: Mapping[str, Any] = field(default_factory=dict, init=False, compare=False, repr=False)
+    written: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False, metadata=NO_KEY)
 
     @property
     def detection_options(self) -> dict[str, Any]:
@@ -258,15 +258,16 @@ class RunConfig:
             name = _OTHER_NAMES.get(key, key)
             if name in written:
                 raise InvalidInput(f"{source}: {key!r} says again what {written[name]!r} says; keep one of them.")
+            if name == "written":
+                raise InvalidInput(f"{source}: {unknown('key', name, _keys())}")
             written[name] = str(key)
             if value is not None:
                 values[name] = value
         config = validated(cls, values, source, written=written, known=_OTHER_NAMES)
         if "selection" not in values and (config.case_ids is not None or "case_numbers" in config.dataset.options):
             config = replace(config, selection="first")
-        object.__setattr__(config, "written", dict(given))
         _require_consistent(config, source)
-        return config
+        return replace(config, written=dict(given))
 
     def resolved(self) -> dict[str, Any]:
         """Return every setting as it is in force, plain and without a path: what a record keeps."""
@@ -282,7 +283,7 @@ _OTHER_NAMES = {"organs": "structures"}
 
 
 def _keys() -> list[str]:
-    return [key.name for key in fields(RunConfig) if key.init]
+    return keys_of(RunConfig)
 
 
 #: Where things lie, and how many hands work: says nothing about the numbers.

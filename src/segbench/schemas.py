@@ -13,6 +13,7 @@ from segbench.typed import json_schema
 def schemas() -> dict[str, dict[str, Any]]:
     """Return each schema by the name of its file in docs/reference/schemas."""
     config = json_schema(RunConfig, "A benchmark run of segbench")
+    del config["properties"]["written"]
     # The same key under another name.
     config["properties"]["organs"] = config["properties"]["structures"]
     return {

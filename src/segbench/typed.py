@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable, Collection, Hashable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from functools import cache
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args, get_type_hints
 
 from segauge.errors import InvalidInput, MissingExtra
@@ -23,6 +24,9 @@ T = TypeVar("T")
 
 #: How classes are read: no key that they do not have, no text for a number, no NaN.
 STRICT: dict[str, Any] = {"extra": "forbid", "strict": True, "allow_inf_nan": False}
+
+#: Metadata of a field that no file has: it is set by the program.
+NO_KEY = MappingProxyType({"no key": True})
 
 #: What is expected where an annotation does not say it, by pydantic's kind of error.
 _WORDS = {
@@ -161,7 +165,7 @@ def _in_words(
     name, got, sort = ".".join(place), error["input"], error["type"]
     cause = error.get("ctx", {}).get("error")
     if sort in ("unexpected_keyword_argument", "extra_forbidden"):
-        names = _keys_of(_class_at(kind, error["loc"][:-1])) or known
+        names = keys_of(_class_at(kind, error["loc"][:-1])) or known
         inside = f"{'.'.join(place[:-1])}: " if place[1:] else ""
         return InvalidInput(f"{source}: {inside}{unknown('key', place[-1], [*names, *(known if not inside else ())])}")
     if sort in ("missing", "missing_argument"):
@@ -188,9 +192,10 @@ def _in_words(
     return InvalidInput(f"{source}: {name} should be {expected}, got {got!r}.")
 
 
-def _keys_of(kind: Any) -> list[str]:
+def keys_of(kind: Any) -> list[str]:
+    """Return the keys that a class has in a file."""
     if is_dataclass(kind):
-        return [field.name for field in fields(kind) if field.init]
+        return [field.name for field in fields(kind) if field.init and "no key" not in field.metadata]
     return list(getattr(kind, "__annotations__", {}))
 
 
@@ -203,9 +208,9 @@ def _class_at(kind: Any, place: tuple[Any, ...]) -> Any:
     """Return the class whose keys are at a place of another one."""
     found = kind
     for part in place:
-        if isinstance(part, str) and part in _keys_of(found):
+        if isinstance(part, str) and part in keys_of(found):
             inner = _hints(found)[part]
-            found = next((one for one in _leaves(inner) if _keys_of(one)), found)
+            found = next((one for one in _leaves(inner) if keys_of(one)), found)
     return found
 
 
@@ -219,7 +224,7 @@ def _expected_at(kind: Any, place: tuple[Any, ...]) -> str:
     if not place or isinstance(place[-1], int):
         return ""
     owner = _class_at(kind, place[:-1])
-    annotation = _hints(owner).get(place[-1]) if place[-1] in _keys_of(owner) else None
+    annotation = _hints(owner).get(place[-1]) if place[-1] in keys_of(owner) else None
     return next((part.words for part in _metadata(annotation) if isinstance(part, Is)), "")
 
 

@@ -1,6 +1,6 @@
 """Configs: those of the reference harness as they are, and words for what is wrong with others."""
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
@@ -111,6 +111,16 @@ def test_what_goes_into_a_record_has_no_path():
 def test_what_is_wrong_is_said_in_words(changes, words):
     with pytest.raises(InvalidInput, match=words):
         config(**changes)
+
+
+def test_a_config_that_is_changed_keeps_what_was_written():
+    changed = replace(config(seed=3), jobs=2)
+    assert changed.written["seed"] == 3
+
+
+def test_what_was_written_is_no_key_of_a_file():
+    with pytest.raises(InvalidInput, match="No key 'written'"):
+        config(written={})
 
 
 def test_keys_that_are_needed():
