@@ -10,12 +10,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from segauge.io.tables.json_files import load_json
-
 from segauge import Case, evaluate
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.io.contents import file_hash, path_hash
 from segauge.io.formats import image_stem
+from segauge.io.gate import load_json
 from segauge.metrics.matching import DETECTION_OPTIONS
 from segauge.plural import agreeing, counted
 from segbench.planning import Prediction
