@@ -81,6 +81,26 @@ class TestGrid:
             ]
         assert kinds == {0.009: [Kinship.SAME] * 2, 0.011: [Kinship.DIFFERENT] * 2}
 
+    @pytest.mark.parametrize("value", [np.nan, np.inf])
+    def test_an_affine_holds_finite_numbers(self, value):
+        affine = np.eye(4)
+        affine[0, 3] = value
+        with pytest.raises(InvalidInput, match="expected finite numbers"):
+            Grid((3, 3, 3), affine)
+
+    def test_small_differences_are_told_and_smaller_ones_are_not(self):
+        """A spacing counts from a thousandth on, an angle from a hundredth of a degree."""
+        grid = oblique(shape=(200, 200, 200))
+        for other, told in (
+            (oblique(shape=(200, 200, 200), spacing=(1.0, 2.0, 3.006)), {"spacing"}),
+            (oblique(shape=(200, 200, 200), spacing=(1.0, 2.0, 3.002)), set()),
+            (oblique(shape=(200, 200, 200), degrees=20.05), {"turned by"}),
+            (oblique(shape=(200, 200, 200), degrees=20.008), set()),
+        ):
+            relation = grid.relation_to(other)
+            assert relation.kind is Kinship.DIFFERENT
+            assert {word for word in ("spacing", "turned by") if word in relation.words} == told
+
     def test_the_same_place_is_asked_of_the_corner_that_lies_furthest_off(self):
         """A spacing that is wrong by 0.2 % adds up over the image: 0.008 mm after 5 voxels, 0.4 mm after 200."""
         for count, kind in ((5, Kinship.SAME), (200, Kinship.DIFFERENT)):

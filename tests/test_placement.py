@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from segauge.errors import GridMismatch, ShapeMismatch
+from segauge.errors import GridMismatch, InvalidInput, ShapeMismatch
 from segauge.grid import Grid
 from segauge.labelmap import LabelMap
 from segauge.placement import Method, place
@@ -268,3 +268,13 @@ def test_a_volume_of_several_slices_meets_no_2d_image():
     for resample in (None, "nearest"):
         with pytest.raises(GridMismatch, match="plane is a 2-D image, volume a volume of 6 x 5 x 2 voxels"):
             place(plane, volume, resample=resample)
+
+
+def test_an_unknown_resampling_is_refused(image):
+    with pytest.raises(InvalidInput, match="resample: expected 'nearest' or None, got 'linear'"):
+        place(image, image, resample="linear")
+
+
+def test_trusting_arrays_on_one_grid_changes_and_tells_nothing(image):
+    placed = place(image, image, trust_array=True)
+    assert (placed.method, placed.notes) == (Method.SAME, ())

@@ -1,7 +1,7 @@
 """The gate: what comes from strangers is looked at here before anything reads it.
 
 Predictions are files of the folder that was named, and of no other place; text and tables have a largest size; JSON
-has a largest number of values, depth and digits. `docs/explanation/limits.md` lists the limits.
+has a largest number of values, depth and digits. `docs/reference/file-limits.md` lists the limits.
 """
 
 from __future__ import annotations
