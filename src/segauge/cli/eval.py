@@ -147,7 +147,7 @@ def run(args: argparse.Namespace) -> int:
         return 130
     asked = args.metrics if isinstance(args.metrics, list) else []
     by_name = [key for key in result.metric_names if key in asked]
-    print_result(result, [*pairing.warnings, *warnings], by_name)
+    print_result(result, [*pairing.warnings, *pairing.copies, *warnings], by_name)
     if args.show:
         print_spread(result, args.show, by_name)
     if chosen.words:
