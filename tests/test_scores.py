@@ -190,3 +190,18 @@ COUNTS_AGAINST_THE_MODEL = {
 
 def test_which_statuses_count_against_the_model():
     assert {status: status.is_failure for status in Status} == COUNTS_AGAINST_THE_MODEL
+
+
+def test_files_keep_only_what_status_and_reason_do_not_tell():
+    cell, values = ("a", "liver"), [[[np.nan, np.nan]]]
+
+    def details(missing, status="unreadable"):
+        return ScoreTable(("a",), ("liver",), ("dice", "hd"), values, [[status]], missing).details(*cell)
+
+    assert details({}) == {}
+    assert details({cell: "torn"}) == {}
+    lacking = Missing.lacking(Status.UNREADABLE, "torn")
+    assert details({cell: lacking}, "absent") == {"": lacking.to_dict()}
+    both = {cell: "torn", (*cell, "hd"): "too thin"}
+    assert set(details(both)) == {"", "hd"}
+    assert details({(*cell, "hd"): "too thin"}) == {"hd": Missing.of(Status.UNREADABLE, "too thin").to_dict()}

@@ -18,6 +18,8 @@ LACKING = "prediction missing: no file; the ground truth lacks the structure, so
         (Status.ABSENT, LACKING, Missing(Status.PREDICTION_MISSING, "no file", "nothing")),
         (Status.ABSENT, "the file does not have it", Missing(Status.ABSENT, "the file does not have it", "unknown")),
         (Status.ABSENT, LACKING.replace("prediction missing", "odd"), None),
+        (Status.ABSENT, "unreadable: torn", Missing(Status.ABSENT, "unreadable: torn", "unknown")),
+        (Status.MISSED, LACKING, Missing(Status.MISSED, LACKING, "failure")),
         (Status.UNREADABLE, "torn", Missing(Status.UNREADABLE, "torn", "failure")),
         (Status.PRESENT, "no hd: too thin", Missing(Status.PRESENT, "no hd: too thin", "nothing")),
     ],

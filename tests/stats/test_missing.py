@@ -180,3 +180,11 @@ def test_a_failed_case_whose_ground_truth_lacks_the_structure_is_never_perfect()
     matrix = score_matrix({"A": given, "B": lacking}, metric="dice", policy=policy)
     assert matrix.values[3, 0] == 1.0
     assert math.isnan(matrix.values[3, 1])
+
+
+def test_which_cases_are_marked_as_failures():
+    """Those that failed and stay in; marking every case with a value passed these tests."""
+    for metric in ("dice", "hd95"):
+        assert resolve(table(), "liver", metric).is_failure.tolist() == [False, True, True, False, True, False]
+        left_out = resolve(table(), "liver", metric, policy=MissingPolicy(failed="exclude"))
+        assert not left_out.is_failure.any()
