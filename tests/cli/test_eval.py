@@ -49,7 +49,7 @@ def test_every_metric_that_was_asked_for_has_a_column(folders, capsys):
     assert run(folders, "--metrics", "dice,nsd@2,gt_volume,biou") == 0
     (head,) = (line for line in capsys.readouterr().out.splitlines() if "structure" in line)
     assert [word.strip() for word in head.strip("┃│ ").split("┃")] == [
-        "structure", "dice", "nsd@2", "gt_volume / ml", "biou", "n",
+        "structure", "dice", "nsd@2", "gt_volume / ml", "biou", "n", "failed",
     ]  # fmt: skip
 
 
@@ -255,7 +255,8 @@ def test_the_table_fits_the_terminal_and_leaves_nothing_out(folders, capsys, mon
     for key in ("dice", "hd95 / mm", "nsd at 1 mm", "assd / mm", "det_f1"):
         assert sum(key in line for line in heads) == 1
     assert "┃ n ┃" in heads[0]
-    assert (len(heads) > 1) == (width < 130)
+    assert "┃ failed" in heads[0]
+    assert (len(heads) > 1) == (width <= 130)
 
 
 def test_a_reader_that_stops_is_no_crash(folders):

@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from segauge.digits import column_decimals
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import Case, evaluate, read_result
 from segauge.report.latex import escaped as in_latex
@@ -35,8 +36,10 @@ def test_a_row_per_structure_with_the_numbers_of_the_result(result):
     ]
     for row in table.rows:
         found = result.summary(row[0])
-        assert row[1] == str(found["dice"])
-        assert row[2].startswith(str(found["hd95"]).removesuffix(" mm"))
+        # A column has one number of decimals, whatever each interval asks for.
+        places = [column_decimals(result.summary(name)[key] for name in result.structures) for key in ("dice", "hd95")]
+        assert row[1] == found["dice"].text(places[0])
+        assert row[2].startswith(found["hd95"].text(places[1]))
         assert str(found["hd95"].n) in row[2] or found["hd95"].n == found["dice"].n
     with pytest.raises(UnknownMetric, match="has no metric 'nonsense'"):
         result_table(Summary(result), ["nonsense"])
@@ -130,8 +133,11 @@ def test_the_summary_counts_failures_and_what_cannot_be_excluded():
     assert "5 cases, one structure (organ)" in words
     assert "Missed entirely (1 time): organ in 1." in words
     fine = evaluate([Case(f"c{i}", balls(), balls()) for i in range(20)], metrics=["dice"], n_resamples=100)
-    # The upper limit of 0 of 20 by Jeffreys is 11.7 %, from Brown et al. (2001).
-    assert "does not exclude failures in up to 12 % of such cases" in " ".join(Summary(fine).sentences())
+    # The exact upper limit of 0 of 20 is 1 - 0.025 ** (1 / 20) = 16.8 %; of equal scores the tail is 1 minus that.
+    assert (
+        "None of the 20 cases failed; that alone does not exclude up to 17 % failures, and the mean Dice coefficient "
+        "of foreground could then be 0.832."
+    ) in " ".join(Summary(fine).sentences())
 
 
 def test_a_case_without_a_readable_ground_truth_is_no_worst_case():

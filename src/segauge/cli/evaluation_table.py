@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from segauge.cli.tables import print_table
 from segauge.cli.terminal import console, one_line
+from segauge.digits import column_decimals, fixed, interval
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import floor_sentences
+from segauge.report.summary import interval_notes
 from segauge.scores import Status
 from segauge.stats.estimation import Estimate
 
@@ -29,9 +31,12 @@ def print_result(result: EvaluationResult, warnings: Iterable[str], asked: Seque
     out = console()
     known = result.metric_names
     shown = list(asked) or [key for key in _SHOWN if key in known] or known[:5]
-    cells = _cells(result, shown)
+    summaries = {name: result.summary(name) for name in result.structures}
+    cells = _cells(result, summaries, shown)
     tail = len(cells[0]) - cells[0].index("n")
     print_table(out, _title(result), cells, tail=tail, right=("n",), text=("failed",))
+    for line in interval_notes(summaries, shown, result.confidence):
+        out.print(one_line(line), markup=False)
     for line in floor_sentences([info for info in result.metrics if info.key in shown], result.noise_floors()):
         out.print(one_line(line), markup=False)
     for warning in (*warnings, *result.warnings):
@@ -75,6 +80,8 @@ def _of_spread(name: str) -> Callable[[Estimate], str]:
 
 #: What `--show` prints of an estimate, each as text, "" where there is none.
 SHOWN: dict[str, Callable[[Estimate], str]] = {
+    "mean": lambda estimate: fixed(estimate.value, estimate.decimals),
+    "ci": lambda estimate: interval(estimate.ci_low, estimate.ci_high, estimate.decimals),
     **{name: _of_spread(name) for name in ("sd", "median", "q1", "q3", "min", "max")},
     "failures": lambda estimate: "" if estimate.failures is None else str(estimate.failures),
     "tail": lambda estimate: "" if estimate.tail is None else f"{estimate.tail:.{estimate.decimals}f}",
@@ -88,21 +95,25 @@ def _title(result: EvaluationResult) -> str:
     return f"{words}; {result.statistic} [{100 * result.confidence:g} % interval]"
 
 
-def _cells(result: EvaluationResult, shown: Sequence[str]) -> list[list[str]]:
+def _cells(
+    result: EvaluationResult, summaries: Mapping[str, Mapping[str, Estimate]], shown: Sequence[str]
+) -> list[list[str]]:
     """Return the table as text: the header, then a row per structure; the last columns are n and the failures."""
     units = {info.key: info.unit for info in result.metrics}
+    places = {key: column_decimals(found[key] for found in summaries.values()) for key in shown}
     rows = [["structure", *(_head(key, units[key], result) for key in shown), "n", "failed"]]
-    for name in result.structures:
-        found = result.summary(name)
+    for name, found in summaries.items():
         first = found[shown[0]]
         values = [
-            str(found[key]).removesuffix(f" {units[key]}")
-            + (f" n={found[key].n}" if 0 < found[key].n != first.n else "")
+            found[key].text(places[key]) + (f" n={found[key].n}" if 0 < found[key].n != first.n else "")
             for key in shown
         ]
         good = (Status.PRESENT, Status.ABSENT)
         bad = {status: n for status, n in result.table.status_counts(name).items() if status not in good}
-        rows.append([one_line(name), *values, str(first.n), ", ".join(f"{n} {one.value}" for one, n in bad.items())])
+        reasons = ", ".join(f"{n} {one.value}" for one, n in bad.items())
+        known = next((found[key].failures for key in shown if found[key].failures is not None), None)
+        words = ": ".join(part for part in ("" if known is None else str(known), reasons) if part)
+        rows.append([one_line(name), *values, str(first.n), words])
     return rows
 
 

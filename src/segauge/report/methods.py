@@ -111,8 +111,9 @@ def _interval_words(summary: Summary) -> str:
     random = any(METHODS[key].is_random for key in summary.interval_methods if key in METHODS)
     drawn = f" ({result.n_resamples} resamples of cases, seed {result.seed})" if random else ""
     return (
-        f"Values are means over cases with {100 * result.confidence:g} % intervals ({names}{drawn}); they speak of "
-        "these predictions on the population that the cases were drawn from."
+        f"Values are {result.statistic}s over cases with {100 * result.confidence:g} % confidence intervals "
+        f"({names}{drawn}). They quantify case-sampling uncertainty, not retraining variability, and hold for failures "
+        "no more frequent than observed; failures are reported with exact (Clopper-Pearson) limits."
     )
 
 

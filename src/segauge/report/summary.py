@@ -6,11 +6,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from segauge.digits import fixed, interval, percent
 from segauge.evaluation import EvaluationResult
 from segauge.report.floors import floor_range, floor_sentences
 from segauge.report.naming import named, named_metrics
 from segauge.scores import CASE_FAILURES, MetricInfo, Status
-from segauge.stats import METHODS, Estimate, Floor, MissingPolicy, share
+from segauge.stats import METHODS, Estimate, Floor, MissingPolicy
+from segauge.stats.intervals import share_limits
 from segauge.stats.noise_floors import is_floor
 from segauge.stats.regression import PRIMARY
 
@@ -183,12 +185,18 @@ class Summary:
         return self.result.table.status_counts(structure).get(status, 0)
 
     def _no_failure(self) -> str:
-        limit = share(0, self.n_cases, level=self.result.confidence).ci_high if self.n_cases > 1 else None
-        if limit is None:
-            return "No structure was missed; one case says nothing about how often that would happen."
+        if self.n_cases < 2:
+            return "No structure was missed in this one case."
+        limit = percent(float(share_limits(0, self.n_cases, self.result.confidence)[1]))
+        words = f"None of the {_counted(self.n_cases, 'case')} failed"
+        key = self.leading[0].key
+        drops = [(_drop(found[key]), name, found[key]) for name, found in self.by_structure.items()]
+        drop, name, one = max(drops, key=lambda one: one[0])
+        if drop <= 0:
+            return f"{words}; that alone does not exclude up to {limit} failures."
         return (
-            f"No structure was missed in {_counted(self.n_cases, 'case')}; that does not exclude failures in up to "
-            f"{100 * limit:.0f} % of such cases."
+            f"{words}; that alone does not exclude up to {limit} failures, and the mean {self.leading[0].name} of "
+            f"{name} could then be {fixed(one.tail, one.decimals)}."
         )
 
     def _case_failures(self) -> list[str]:
@@ -233,6 +241,33 @@ class Summary:
         return lines
 
 
+def interval_notes(summaries: Mapping[str, Mapping[str, Estimate]], metrics: Iterable[str], level: float) -> list[str]:
+    """Return what has to be said once below all tables of means: what the intervals allow for, and what they do not.
+
+    `summaries` are estimates by structure and metric. Named is the mean that unseen failures could change most.
+    """
+    known = [(name, key, found[key]) for key in metrics for name, found in summaries.items()]
+    if all(one.ci_low is None for _, _, one in known):
+        return []
+    head = f"Intervals: {100 * level:g} %"
+    if not any(one.method == "half-case" for _, _, one in known):
+        return [f"{head}."]
+    note = f"{head}, for failures no more frequent than seen here."
+    drops = [(_drop(one), name, key, one) for name, key, one in known if _drop(one) > 0]
+    if not drops:
+        return [note]
+    _, name, key, one = max(drops, key=lambda drop: drop[0])
+    share, tail = percent(one.failures.high if one.failures else 0.0), fixed(one.tail, one.decimals)
+    return [f"{note} With {share} failures the mean {key} of {name} would be {tail}."]
+
+
+def _drop(one: Estimate) -> float:
+    """Return how far the tail reaches beyond the interval; 0 without one."""
+    if one.tail is None or one.ci_low is None or one.ci_high is None or one.failures is None:
+        return 0.0
+    return max(one.ci_low - one.tail, one.tail - one.ci_high, 0.0)
+
+
 def policy_words(policy: MissingPolicy) -> str:
     """Return in words what cases without a number count as."""
     failed = {
@@ -256,12 +291,12 @@ def value_text(estimate: Estimate) -> str:
     if estimate.value is None:
         return str(estimate)
     unit = "" if estimate.unit in ("", "1") else f" {estimate.unit}"
-    return str(estimate).partition(" [")[0].removesuffix(unit) + unit
+    return fixed(estimate.value, estimate.decimals) + unit
 
 
 def interval_text(estimate: Estimate) -> str:
     """Return the interval as it is printed in tables: "[0.861, 0.936]"; "" where there is none."""
-    return "[" + str(estimate).partition("[")[2].partition("]")[0] + "]" if "[" in str(estimate) else ""
+    return interval(estimate.ci_low, estimate.ci_high, estimate.decimals)
 
 
 def interval_name(estimate: Estimate) -> str:

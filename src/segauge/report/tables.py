@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from segauge.digits import column_decimals
 from segauge.errors import UnknownMetric
 from segauge.plural import counted
 from segauge.report.floors import HINT, amount
-from segauge.report.summary import EstimateRow, Summary, interval_name, policy_words
+from segauge.report.summary import EstimateRow, Summary, interval_name, interval_notes, policy_words
 from segauge.scores import MetricInfo, Status
 from segauge.stats import METHODS
 
@@ -50,12 +51,13 @@ def result_table(summary: Summary, metrics: Iterable[str] | None = None) -> Text
     extra = _statuses(summary)
     columns += [Column(status.value, True) for status in extra]
     rows = []
+    places = {info.key: column_decimals(found[info.key] for found in summary.by_structure.values()) for info in chosen}
     for name in result.structures:
         found = summary.by_structure[name]
         counts = result.table.status_counts(name)
         first = found[chosen[0].key].n
         cells = [
-            _cell(str(found[info.key]), found[info.key].n, first, info.unit) + _floor_words(summary, name, info)
+            _cell(found[info.key].text(places[info.key]), found[info.key].n, first) + _floor_words(summary, name, info)
             for info in chosen
         ]
         rows.append((name, *cells, str(first), *(str(counts.get(status, 0)) for status in extra)))
@@ -66,10 +68,9 @@ def _title(info: MetricInfo) -> str:
     return info.name if info.unit in ("", "1", "count") else f"{info.name} ({info.unit})"
 
 
-def _cell(text: str, n: int, usual: int, unit: str) -> str:
-    """Return the estimate without its unit (the title has it), with its own n where that is not the column's."""
-    bare = text.removesuffix(f" {unit}")
-    return bare if n == usual else f"{bare} (n = {n})"
+def _cell(text: str, n: int, usual: int) -> str:
+    """Return the estimate (the title has its unit), with its own n where that is not the column's."""
+    return text if n == usual else f"{text} (n = {n})"
 
 
 def _floor_words(summary: Summary, structure: str, info: MetricInfo) -> str:
@@ -93,17 +94,20 @@ def _caption(summary: Summary, metrics: Sequence[MetricInfo]) -> str:
     used = summary.methods_of(metrics)
     names = "; ".join(f"{METHODS[key].name}: {', '.join(keys)}" for key, keys in used.items())
     intervals = f" with {level} intervals ({names})" if used else ""
+    keys = [info.key for info in metrics]
+    notes = "".join(f" {line}" for line in interval_notes(summary.by_structure, keys, summary.result.confidence))
     words = policy_words(summary.result.policy)
     floors = f" Floor: {HINT[0].lower()}{HINT[1:]}" if any(summary.floor_range(info) for info in metrics) else ""
-    return f"Means over {counted(summary.n_cases, 'case')}{intervals}. {words[0].upper()}{words[1:]}{floors}"
+    return f"Means over {counted(summary.n_cases, 'case')}{intervals}. {words[0].upper()}{words[1:]}{notes}{floors}"
 
 
 def estimate_table(summary: Summary) -> TextTable:
     """Return one row per structure and metric, every number in a cell of its own."""
     floors = ("noise floor", "noise floor of means") if summary.floors else ()
-    titles = ("structure", "metric", "mean", "low", "high", *floors, "unit", "n", "missed", "spurious", "not measured",
-              "method")  # fmt: skip
-    numbers = {"mean", "low", "high", *floors, "n", "missed", "spurious", "not measured"}
+    spreads = ("sd", "median", "q1", "q3", "min", "max")
+    titles = ("structure", "metric", "mean", "low", "high", *spreads, "low with unseen failures", *floors, "unit", "n",
+              "failed", "missed", "spurious", "not measured", "method")  # fmt: skip
+    numbers = {*titles} - {"structure", "metric", "unit", "failed", "method"}
     rows = tuple(
         (
             row.structure,
@@ -111,9 +115,12 @@ def estimate_table(summary: Summary) -> TextTable:
             _number(row.estimate.value),
             _number(row.estimate.ci_low),
             _number(row.estimate.ci_high),
+            *(_number(None if row.estimate.spread is None else getattr(row.estimate.spread, key)) for key in spreads),
+            _number(row.estimate.tail),
             *(_number(value) for value in _floors_of(row)[: len(floors)]),
             row.metric.unit,
             str(row.estimate.n),
+            "" if row.estimate.failures is None else str(row.estimate.failures),
             str(row.missed),
             str(row.count(Status.SPURIOUS)),
             str(row.unmeasured),

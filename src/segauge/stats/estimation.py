@@ -154,7 +154,8 @@ class Estimate:
             parts.append(counted(self.n_clusters, "cluster"))
         if self.failures is not None:
             parts.append(self.failures.words)
-        parts += [f"{count} {reason}" for reason, count in self.failed.items() if count]
+        named = self.failures is None or len(self.failed) > 1 or "failed" not in self.failed
+        parts += [f"{count} {reason}" for reason, count in self.failed.items() if count and named]
         parts += [f"without {count} {reason}" for reason, count in self.excluded.items() if count]
         if self.found is not None and self.failures is None:
             parts.append(f"found {self.found}")
