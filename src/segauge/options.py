@@ -277,7 +277,7 @@ class Measuring:
     metrics: str | Iterable[str] | None = _option(
         None,
         'keys such as dice,hd95,nsd@2, or "all"; `segauge explain KEY` defines each '
-        f"(default: {', '.join(DEFAULT_METRICS)}, and the detection of lesions)",
+        f"(default: {', '.join(DEFAULT_METRICS)})",
         metavar="KEYS",
         read=metric_keys,
         flag="--metrics",
@@ -285,9 +285,9 @@ class Measuring:
         recorded="never",
     )
     detection: bool = _option(
-        True,
-        "measure the detection of lesions (connected components), too",
-        flag="--no-detection",
+        False,
+        "measure the detection of lesions (connected components), too: an organ with stray voxels is no lesion",
+        flag="--detection",
         recorded="never",
     )
     noise_floor: bool = _option(

@@ -234,7 +234,7 @@ def metadata_with_mark_semicolons_and_zeros(folder: Path) -> list[str]:
     return metadata(folder, "\N{BOM}id;sex\r\n001;F\r\n1;M\r\n")
 
 
-@bad_dataset(47, code=1, says="the case '1' stands twice")
+@bad_dataset(47, code=1, says="the case '1' appears twice")
 def metadata_with_an_id_twice(folder: Path) -> list[str]:
     return metadata(folder, "id,sex\n1,F\n1,M\n")
 

@@ -51,7 +51,6 @@ def test_each_label_where_both_sides_hold_several(tmp_path, capsys):
     ("gt", "pred", "words"),
     [
         ((255,), (1,), ""),
-        ((1, 2), (1,), "--structures all (Python"),
         ((1,), (1, 7), "pred-structures"),
     ],
 )
@@ -62,6 +61,14 @@ def test_the_foreground_where_one_side_holds_one_label(tmp_path, gt, pred, words
     said = capsys.readouterr().out
     assert words in said
     assert "each is measured" not in said
+
+
+def test_the_ground_truth_alone_decides_what_is_measured(tmp_path, capsys):
+    # A prediction of one label turned 23 structures of the ground truth into one foreground.
+    write(tmp_path / "gt", a=labels(1, 2))
+    write(tmp_path / "pred", a=labels(1))
+    assert measured(tmp_path) == ["label 1", "label 2"]
+    assert "--structures foreground takes all of them as one" in capsys.readouterr().out
 
 
 def test_an_ignored_label_is_none(tmp_path):

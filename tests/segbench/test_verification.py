@@ -112,7 +112,7 @@ def test_an_older_record_says_how_it_is_made_again(analysed, tmp_path, capsys):
     assert main(["verify", str(path)]) == 1
     said = " ".join(capsys.readouterr().err.split())
     assert "made by older rules, 'segbench-1'" in said
-    assert "`segbench reanalyze FILE --write` makes it again" in said
+    assert "`segbench verify FILE --write` makes it again" in said
     assert main(["reanalyze", str(path), "--write"]) == 0
     assert load_record(path).analysis == analysed.analysis
     assert main(["verify", str(path)]) == 0

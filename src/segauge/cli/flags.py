@@ -24,6 +24,8 @@ def add_options(section: Any, group: type[Any], *, without: tuple[str, ...] = ()
         facts = facts_of(one)
         if facts.flag and one.name not in without:
             words = {"dest": one.name, "default": argparse.SUPPRESS, "help": help_of(facts, one.default)}
+            if one.name == "detection":  # the older flag, of what is the default now
+                section.add_argument("--no-detection", **{**words, "help": argparse.SUPPRESS}, action="store_false")
             section.add_argument(facts.flag, *_OTHER_FLAGS.get(one.name, ()), **words, **_kind(facts, one.default))
 
 

@@ -30,24 +30,27 @@ def chosen_structures(pairing: Pairing, cases: Sequence[Case], args: argparse.Na
     """Return what to measure.
 
     What the user says, looked up among the layout's structures; otherwise all of those. Where nobody says anything,
-    every label if ground truth and predictions hold several, and else all that is not 0 as one structure.
+    every label if the ground truths hold several, whatever the predictions hold, and else all that is not 0 as one
+    structure.
     """
     if args.label is not None or args.pred_structures is not None or args.structures is not None:
         asked = _asked(pairing, args)
         _require_names(asked, cases)
         return Chosen(asked)
-    if pairing.structures is not None or args.segment_number is not None or not _hold_several(cases, args):
+    if pairing.structures is not None or args.segment_number is not None:
         return Chosen(pairing.structures)
+    if not _hold_several(cases, args):
+        return Chosen(None, "all that is not 0 is measured as one structure; --structures names labels")
     return Chosen(
         "all",
-        "ground truth and predictions hold several labels, so each is measured; --structures names or joins them, and "
+        "the ground truth holds several labels, so each is measured; --structures names or joins them, and "
         "--structures foreground takes all of them as one",
     )
 
 
 def structure_file(args: argparse.Namespace) -> Path | None:
     """Return the file that lists the structures, None where they are named otherwise."""
-    is_file = args.structures is not None and args.structures.lower().endswith((".json", ".yaml", ".yml"))
+    is_file = isinstance(args.structures, str) and args.structures.lower().endswith((".json", ".yaml", ".yml"))
     return Path(args.structures) if is_file else None
 
 
@@ -59,6 +62,8 @@ def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
     declared = pairing.structures
     if args.structures is None:
         return declared
+    if not isinstance(args.structures, str):  # a protocol file has names with their labels
+        return args.structures
     if args.structures in ("all", "foreground") or structure_file(args) is not None:
         return args.structures
     wanted = comma_separated(args.structures)
@@ -112,22 +117,18 @@ def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
 
 
 def _hold_several(cases: Sequence[Case], args: argparse.Namespace) -> bool:
-    """Return whether ground truths and predictions hold several labels; as far as a few of them show."""
+    """Return whether ground truths hold several labels; as far as a few of them show."""
     step = max(1, len(cases) // LOOKED_INTO)
     some = cases[::step][:LOOKED_INTO]
-    return _any_several((case.gt for case in some), args, None) and _any_several(
-        (case.pred for case in some), args, args.threshold
-    )
+    return _any_several((case.gt for case in some), args)
 
 
-def _any_several(sources: Iterable[Any], args: argparse.Namespace, threshold: float | None) -> bool:
+def _any_several(sources: Iterable[Any], args: argparse.Namespace) -> bool:
     for source in sources:
         if source is None:
             continue
         try:
-            labels = read_labels(
-                source, frame=args.frame, nan=args.nan, threshold=threshold, limits=Limits(args.max_voxels)
-            ).labels.labels()
+            labels = read_labels(source, frame=args.frame, nan=args.nan, limits=Limits(args.max_voxels)).labels.labels()
         except (SegaugeError, OSError):  # told when the case is measured
             continue
         if len(set(labels) - {args.ignore}) > 1:

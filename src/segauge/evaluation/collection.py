@@ -59,6 +59,10 @@ def _cell(
         return Status.ABSENT, {"": Missing.lacking(status, reason)}, nothing
     if name in record["structures"]:
         state, causes, row = record["structures"][name]
+        if state == Status.SPURIOUS.value and name in record.get("unnamed", ()):
+            # Nobody can say whether it is a false positive: the region may be there under another name.
+            left_out = Status.GROUND_TRUTH_UNREADABLE
+            return left_out, {"": Missing.of(left_out, record["unnamed"][name])}, [None] * len(metrics)
         return Status(state), causes_of(Status(state), causes), row
     return Status.ABSENT, {}, _absent(record["ndim"], metrics)
 
@@ -118,6 +122,7 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
             f"{assumed[0]!r}: 1 mm was assumed, so distances are in voxels and volumes in 1000 voxels. "
             "Give the spacing in mm."
         )
+    warnings += _warnings_of_names(records)
     if together:
         warnings.append(
             f"ground truths that hold several labels: {len(together)}, such as that of {together[0]!r}. All of them "
@@ -130,6 +135,20 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
             f"which is which: {option('structures', {'NAME': 1})} and {option('pred_structures', {'NAME': 2})}."
         )
     return warnings
+
+
+def _warnings_of_names(records: Mapping[str, Record]) -> list[str]:
+    """Say which structures some patients have no region for: it may be there under another name."""
+    unnamed: dict[str, list[str]] = {}
+    for case, record in records.items():
+        for name in record.get("unnamed", ()):
+            unnamed.setdefault(name, []).append(case)
+    return [
+        f"{agreeing(len(cases), 'ground truth has', 'ground truths have')} no region called {name!r}, such as that of "
+        f"{cases[0]!r}: left out there, and counted. The notes list the regions that it has. If one of them is meant, "
+        f"list its names in a YAML file, `{name}: [{name}, OTHER NAME]`, and give that as structures."
+        for name, cases in unnamed.items()
+    ]
 
 
 def _warnings_of_one_slice(cases: Sequence[str]) -> list[str]:

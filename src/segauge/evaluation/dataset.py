@@ -56,7 +56,7 @@ from segauge.plural import counted
 from segauge.scores import Status
 
 #: Counted up where records of cases say more or other things than before: those of an older cache are made again.
-_RECORDS = 3
+_RECORDS = 4
 
 #: Errors that say that a file cannot be read.
 _OF_FILES = tuple(kind.__name__ for kind in (UnreadableFile, FileTooLarge, IrregularSeries))

@@ -32,6 +32,9 @@ from segauge.scores import Status
 
 Record = dict[str, Any]
 
+#: Formats in which each patient has a list of regions with names of its own.
+_WITH_REGIONS = ("rtstruct", "dicom-seg")
+
 
 @dataclass(frozen=True)
 class ScoringOptions:
@@ -104,6 +107,7 @@ class _Remarks:
     spacing_assumed: bool = False
     outside: int = 0  # foreground voxels of the prediction beyond the ground truth's image
     together: Literal["", "gt", "pred"] = ""  # whose several labels were taken for one foreground
+    unnamed: dict[str, str] = field(default_factory=dict)  # structures without such a region
     gt: Reading | None = None
 
 
@@ -248,6 +252,8 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     lacking = [f"{number}, which is {word!r} there" for number, word in pairs.otherwise.items()]
     if lacking:
         remarks.notes.append(f"pred: has nothing for these labels of the ground truth: {'; '.join(lacking)}")
+    remarks.unnamed = _unnamed(options.spec, gt_reading, pairs.gt)
+    remarks.notes += [f"gt: {words}" for words in remarks.unnamed.values()]
     if options.spec.mode == "foreground" and len(pairs.gt["foreground"]) > 1:
         remarks.together = "gt"
         remarks.notes.append(
@@ -260,6 +266,23 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
         listed = ", ".join(names[:4]) + (" ..." if len(names) > 4 else "")
         remarks.notes.append(f"pred: {listed} were taken together, against one label of the ground truth")
     return pairs
+
+
+def _unnamed(spec: StructureSpec, gt: Reading, found: Mapping[str, tuple[int, ...]]) -> dict[str, str]:
+    """Return the structures asked for by names that the regions of a patient do not have, each with what these are.
+
+    In a folder of masks a missing file says that there was nothing to draw; a region list in other words does not.
+    """
+    names = gt.labels.names
+    if spec.mode != "named" or gt.format not in _WITH_REGIONS or not names:
+        return {}
+    known = ", ".join(sorted(names.values()))
+    asked = (name for name, parts in spec.parts.items() if all(isinstance(part, str) for part in parts))
+    return {
+        name: f"this patient has no region called {name!r}; it has {known}"
+        for name in asked
+        if names.keys().isdisjoint(found[name])
+    }
 
 
 def _refuse_unfilled(reading: Reading, structures: Mapping[str, tuple[int, ...]], *, everything: bool) -> None:
@@ -298,6 +321,7 @@ def _located(gt: LabelMap, remarks: _Remarks) -> Record:
         "outside": remarks.outside,
         "one_slice": gt.grid.ndim == 3 and 1 in gt.grid.shape,
         "together": remarks.together,
+        "unnamed": remarks.unnamed,
         "ndim": gt.grid.ndim,
         "diagonal_mm": gt.grid.diagonal_mm,
     }

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from segauge.errors import InvalidInput
-from segauge.io.layouts.structure_files import read_structures
+from segauge.io.layouts.structure_files import read_aliases, read_structures
 from segauge.labeling import Labeling, check_ignore
 from segauge.labelmap import is_several
 from segauge.options import Labels, Measuring, StructureChoice
@@ -72,7 +72,7 @@ def _asked(structures: StructureChoice | None, label: int | None, ignore: int | 
         text = os.fspath(structures)
         if text in ("all", "foreground"):
             return StructureSpec("all" if text == "all" else "foreground", ignore=ignore)
-        structures = read_structures(text) if text.lower().endswith((".json", ".yaml", ".yml")) else [text]
+        structures = _of_file(text) if text.lower().endswith((".json", ".yaml", ".yml")) else [text]
     if isinstance(structures, Labeling):
         ignore = structures.ignore if ignore is None else ignore
         structures = dict(structures.structures)
@@ -102,3 +102,8 @@ def _parts(name: str, parts: Labels) -> tuple[int | str, ...]:
     if 0 in listed:
         raise InvalidInput(f"Structure {name!r} contains label 0, which is the background.")
     return tuple(dict.fromkeys(listed))
+
+
+def _of_file(path: str) -> StructureChoice:
+    """Return the structures that a file lists: by number, or with the names that files use for each."""
+    return read_aliases(path) or read_structures(path)

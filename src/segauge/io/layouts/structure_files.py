@@ -26,6 +26,24 @@ def read_structures(path: str | os.PathLike[str]) -> Labeling:
     return _labeling_of_yaml(read_yaml(place, "a list of structures"), place.name)
 
 
+def read_aliases(path: str | os.PathLike[str]) -> dict[str, tuple[int | str, ...]]:
+    """Return the structures of a YAML file that also holds names: labels and the names that files use for each.
+
+    `prostate: [Prostate, prostate_gland]` is whichever of these a file has. {} for a file of numbers alone.
+    """
+    place = Path(path)
+    if place.suffix.lower() == ".json":
+        return {}
+    structures, _ = _of_yaml(read_yaml(place, "a list of structures"), place.name)
+    listed = {str(key): value if isinstance(value, list) else [value] for key, value in structures.items()}
+    if not any(isinstance(part, str) for parts in listed.values() for part in parts):
+        return {}
+    return {
+        name: tuple(part if isinstance(part, str) else _numbers(name, part, place.name)[0] for part in parts)
+        for name, parts in listed.items()
+    }
+
+
 def labeling_of_dataset(data: Any, source: str) -> Labeling:
     """Return the labeling of a dataset.json: names to numbers or regions, or (v1) numbers to names.
 
@@ -48,6 +66,13 @@ def labeling_of_dataset(data: Any, source: str) -> Labeling:
 
 
 def _labeling_of_yaml(data: Any, source: str) -> Labeling:
+    structures, ignore = _of_yaml(data, source)
+    found = {name: _numbers(name, value, source) for name, value in structures.items()}
+    return Labeling(found, None if ignore is None else _numbers("ignore", ignore, source)[0])
+
+
+def _of_yaml(data: Any, source: str) -> tuple[Mapping[str, Any], Any]:
+    """Return the structures and the ignore label as they are written."""
     if not isinstance(data, Mapping):
         raise InvalidInput(f"{source}: expected names and labels, such as `liver: 1`, one a line.")
     structures, ignore = data, None
@@ -64,8 +89,7 @@ def _labeling_of_yaml(data: Any, source: str) -> Labeling:
                 f"{source}: a structure's name is text, this one was read as {name!r} "
                 '(YAML takes no, yes, on, off for truth values): write it in quotes, as in "no": 3.'
             )
-    found = {name: _numbers(name, value, source) for name, value in structures.items()}
-    return Labeling(found, None if ignore is None else _numbers("ignore", ignore, source)[0])
+    return structures, ignore
 
 
 def _numbers(name: object, value: object, source: str) -> tuple[int, ...]:
