@@ -231,3 +231,36 @@ def _expected_at(kind: Any, place: tuple[Any, ...]) -> str:
 def _metadata(annotation: Any) -> list[Any]:
     own = list(getattr(annotation, "__metadata__", ()))
     return own + [found for part in get_args(annotation) for found in _metadata(part)]
+
+
+_KIND_WORDS = {
+    bool: "true or false",
+    int: "a whole number",
+    float: "a number",
+    str: "a text",
+    list: "a list",
+    dict: "keys",
+}
+
+
+def read_options(owner: str, given: Mapping[str, Any], **kinds: type) -> dict[str, Any]:
+    """Return the options that were given, each of its kind; refuse those that the owner does not know.
+
+    >>> read_options("kits23", {"case_numbers": [0, 1]}, case_numbers=list)
+    {'case_numbers': [0, 1]}
+    """
+    for key, value in given.items():
+        if key not in kinds:
+            raise InvalidInput(f"{owner}: {unknown('option', key, kinds)}")
+        kind = kinds[key]
+        fits = isinstance(value, (int, float) if kind is float else kind)
+        if not fits or (isinstance(value, bool) and kind is not bool):
+            raise InvalidInput(f"{owner}: {key} should be {_KIND_WORDS.get(kind, kind.__name__)}, got {value!r}.")
+    return dict(given)
+
+
+def require(owner: str, options: Mapping[str, Any], key: str, example: str) -> Any:
+    """Return an option that has to be there."""
+    if key not in options:
+        raise InvalidInput(f"{owner}: expected the option {key!r}, such as `{key}: {example}`.")
+    return options[key]

@@ -12,8 +12,8 @@ from segbench.cards import DatasetCard
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, image_name, require_folder
 from segbench.downloads import extract, fetch
-from segbench.options import read_options
 from segbench.registry import DatasetCase
+from segbench.typed import read_options
 
 ARCHIVE = "https://zenodo.org/records/7262581/files/amos22.zip"
 CHECKSUM = "md5:67717b2a483ac0744c89c3016b7aaef7"

@@ -9,8 +9,8 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, image_name, require_folder
-from segbench.options import read_options
 from segbench.registry import DatasetCase
+from segbench.typed import read_options
 
 #: Where the images and the labels lie: as Synapse packs them, or side by side.
 _FOLDERS = (

@@ -13,8 +13,8 @@ from segauge.io.layouts.structure_files import labeling_of_dataset
 from segauge.io.tables import read_metadata
 from segbench.cards import DatasetCard
 from segbench.datasets.listed import ListedDataset, require_folder
-from segbench.options import read_options
 from segbench.registry import DatasetCase
+from segbench.typed import read_options
 
 #: Pairs of folder names, tried in this order: test before training data.
 _PAIRS = (("imagesTs", "labelsTs"), ("imagesTr", "labelsTr"), ("images", "labels"), ("images", "masks"))

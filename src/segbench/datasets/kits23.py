@@ -12,8 +12,8 @@ from segauge.io.gate import load_json
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder
 from segbench.downloads import DownloadFailed, fetch
-from segbench.options import read_options
 from segbench.registry import DatasetCase, Progress
+from segbench.typed import read_options
 
 IMAGES = "https://huggingface.co/datasets/neheller/KiTS-Challenge-Imaging/resolve/main/images"
 LABELS = "https://raw.githubusercontent.com/neheller/kits23/main/dataset"

@@ -14,9 +14,9 @@ from segbench.cards import DatasetCard
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, image_name, require_folder
 from segbench.downloads import extract, fetch
-from segbench.options import read_options, require
 from segbench.registry import DatasetCase
 from segbench.suggestions import unknown
+from segbench.typed import read_options, require
 
 _MIRROR = "https://msd-for-monai.s3-us-west-2.amazonaws.com"
 

@@ -13,8 +13,8 @@ from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder
 from segbench.datasets.phantom_scans import PhantomPatient, scan
 from segbench.locks import held
-from segbench.options import read_options
 from segbench.registry import DatasetCase, Progress
+from segbench.typed import read_options
 
 #: Raised when the scans change, so that no benchmark mixes scans of two makes.
 VERSION = 1

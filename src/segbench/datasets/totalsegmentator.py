@@ -12,8 +12,8 @@ from segbench.cards import DatasetCard
 from segbench.cards.library import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, require_folder
 from segbench.label_orders import TOTALSEGMENTATOR_V2
-from segbench.options import read_options
 from segbench.registry import DatasetCase
+from segbench.typed import read_options
 
 _SPLITS = ("train", "val", "test", "all")
 

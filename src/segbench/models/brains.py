@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, driver, named_card, program_in
-from segbench.options import read_options
+from segbench.typed import read_options
 
 
 def deepbet(options: Mapping[str, Any]) -> CommandModel:

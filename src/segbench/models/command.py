@@ -13,7 +13,7 @@ from segauge.errors import InvalidInput
 from segbench.cards import ModelCard
 from segbench.models.command_model import CommandModel, folder_program
 from segbench.models.dependencies import LateOptions, dependencies_of, hashes_of, image_id
-from segbench.options import read_options, require
+from segbench.typed import read_options, require
 
 _MARKS = ("{image}", "{output}", "{device}", "{python}")
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from segbench.label_orders import TOTALSEGMENTATOR_V1
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, folder_program, named_card
-from segbench.options import read_options, require
+from segbench.typed import read_options, require
 
 VERSION = "0.2.7"
 

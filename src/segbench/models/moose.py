@@ -8,8 +8,8 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, driver, named_card
-from segbench.options import read_options
 from segbench.suggestions import unknown
+from segbench.typed import read_options
 
 VERSION = "3.2.2"
 

@@ -13,7 +13,7 @@ from segbench.cards import ModelCard
 from segbench.models.command import card_options, described_card
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, folder_program, named_card, program_in
 from segbench.models.dependencies import LateOptions, hashes_of
-from segbench.options import read_options, require
+from segbench.typed import read_options, require
 
 VERSION = "2.8.1"
 

@@ -27,7 +27,7 @@ from segauge.io.contents import content_hash
 from segauge.io.formats import identify, image_stem
 from segbench.cards import ModelCard
 from segbench.models.command import card_options, described_card
-from segbench.options import read_options, require
+from segbench.typed import read_options, require
 
 
 @dataclass(frozen=True)

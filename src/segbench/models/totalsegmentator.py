@@ -9,8 +9,8 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.label_orders import TOTALSEGMENTATOR_V2
 from segbench.models.command_model import TORCH, CommandModel, chosen_device, named_card, program_in
-from segbench.options import read_options
 from segbench.suggestions import unknown
+from segbench.typed import read_options
 
 VERSION = "2.18.0"
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
+import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from segauge.errors import InvalidInput
 from segauge.executors import Crash, run
 from segauge.io.contents import path_hash
 from segbench.planning import Prediction
 from segbench.prediction.cache import entry_of
-from segbench.prediction.devices import chosen_device, count_gpus
 from segbench.prediction.environments import (
     CLOUD_MACHINE,
     Environment,
@@ -33,6 +35,28 @@ from segbench.registry import DatasetCase, Model, Progress
 
 #: The interpreter on another machine, which says there where it is.
 _THERE = Path(PROGRAMS) / "python"
+
+
+def count_gpus() -> int:
+    """Return how many NVIDIA GPUs this machine has, by asking its driver."""
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return 0
+    try:
+        found = subprocess.run([program, "-L"], capture_output=True, text=True, timeout=30, check=False)  # noqa: S603
+    except (OSError, subprocess.TimeoutExpired):
+        return 0
+    return sum(line.startswith("GPU ") for line in found.stdout.splitlines()) if found.returncode == 0 else 0
+
+
+def chosen_device(asked: str, gpus: int) -> str:
+    """Return the device to run on: "auto" is the GPU where there is one."""
+    if asked == "auto":
+        return "cuda" if gpus else "cpu"
+    kind, _, number = asked.partition(":")
+    if kind not in ("cpu", "cuda") or (number and not number.isdigit()) or (kind == "cpu" and number):
+        raise InvalidInput(f'device: expected "auto", "cpu", "cuda" or "cuda:0", got {asked!r}.')
+    return asked
 
 
 @dataclass(frozen=True)

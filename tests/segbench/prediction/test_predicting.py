@@ -11,7 +11,7 @@ import pytest
 from segauge.errors import InvalidInput
 from segauge.io.contents import file_hash
 from segbench.prediction import Environment, PredictionSettings, predict, predicting
-from segbench.prediction.devices import chosen_device
+from segbench.prediction.predicting import chosen_device
 from tests.segbench.prediction.toys import COPY, cases, toy
 
 

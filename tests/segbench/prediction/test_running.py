@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from segbench.prediction import logs
+from segbench.prediction import running
 from segbench.prediction.running import run_command
 
 
@@ -111,7 +111,7 @@ def test_whoever_left_the_group_is_ended_as_well(tmp_path, ending):
 
 
 def test_of_a_long_log_the_beginning_and_the_end_are_kept(tmp_path, monkeypatch):
-    monkeypatch.setattr(logs, "HALF", 100_000)
+    monkeypatch.setattr(running, "HALF", 100_000)
     program = "import sys; print('first'); [print(f'line {i:06d}') for i in range(60_000)]; sys.exit('last')"
     ended = run_command(python(program), tmp_path / "x.log")
     assert ended.failure.endswith("line 059999 | last")

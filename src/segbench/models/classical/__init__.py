@@ -11,8 +11,8 @@ from segauge.errors import InvalidInput
 from segbench.cards import ModelCard
 from segbench.models.classical.methods import METHODS
 from segbench.models.command_model import CommandModel
-from segbench.options import read_options, require
 from segbench.suggestions import unknown
+from segbench.typed import read_options, require
 
 #: Raised when a method changes its mind about any voxel.
 VERSION = "1"
