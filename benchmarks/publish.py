@@ -153,8 +153,8 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
     "coverage": (
         Run(
             "Intervals of a mean",
-            (*_INTERVALS, "--every", "6", "--replicates", "100"),
-            (*_INTERVALS, "--every", "60", "--replicates", "10", "--n-resamples", "200", "--methods", "t", "jeffreys"),
+            (*_INTERVALS, "--every", "6"),
+            (*_INTERVALS, "--quick", "--every", "60", "--replicates", "10"),
             _as_text,
         ),
         Run(
