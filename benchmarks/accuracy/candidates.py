@@ -30,8 +30,8 @@ from benchmarks.accuracy.surfaces import TOLERANCE_MM, true_values
 from benchmarks.phantom_pairs import phantom_pair
 from benchmarks.tables import markdown_table
 from segauge.geometry.distances import SurfaceDistances
+from segauge.geometry.reference.distances import distances_to
 from segauge.geometry.reference.subvoxel import edge_positions, surface_through
-from segauge.geometry.reference.surfaces import distances_to
 from segauge.geometry.subvoxel import SubvoxelRule, subvoxel_rule
 from segauge.metrics.surface import assd, hausdorff, hausdorff95, nsd
 

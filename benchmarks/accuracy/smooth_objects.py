@@ -18,7 +18,7 @@ from scipy.spatial import cKDTree
 
 from segauge.geometry.distances import SurfaceDistances
 from segauge.geometry.patterns import triangle_normals
-from segauge.geometry.reference.surfaces import Targets, squared_distances
+from segauge.geometry.reference.distances import Targets, squared_distances
 from segauge.geometry.subvoxel import cell_loops
 
 Floats = npt.NDArray[np.float64]

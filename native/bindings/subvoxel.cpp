@@ -109,6 +109,7 @@ nb::tuple subvoxel_distances(const BitVolume& pred, const BitVolume& gt, std::op
                              const SubvoxelRule& rule, int threads) {
   pred.require_same_shape(gt);
   Samples from_pred, from_gt;
+  std::array<double, 2> largest;
   {
     nb::gil_scoped_release release;
     const SubvoxelSurface p = find_subvoxel_surface(pred, ignore.value_or(nullptr), rule, threads);
@@ -116,8 +117,9 @@ nb::tuple subvoxel_distances(const BitVolume& pred, const BitVolume& gt, std::op
     if (p.grid.cells.empty() || g.grid.cells.empty()) throw std::invalid_argument("a mask is empty");
     from_pred = directed_distances(p, g, rule, threads);
     from_gt = directed_distances(g, p, rule, threads);
+    largest = {largest_distance(p, g, rule, from_pred), largest_distance(g, p, rule, from_gt)};
   }
-  return samples_to_numpy(std::move(from_pred), std::move(from_gt));
+  return samples_to_numpy(std::move(from_pred), std::move(from_gt), largest);
 }
 
 BitVolume subvoxel_band(const BitVolume& mask, const SubvoxelRule& rule, double width_mm, int threads) {

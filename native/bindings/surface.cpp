@@ -118,6 +118,7 @@ nb::tuple surface_distances(const BitVolume& pred, const BitVolume& gt, std::opt
   const CellPatterns& patterns = prepared.patterns;
   const BitVolume* ignored = ignore.value_or(nullptr);
   Samples from_pred, from_gt;
+  std::array<double, 2> largest;
   {
     nb::gil_scoped_release release;
     const CellGrid p = find_cells(pred, ignored, kind, patterns, threads);
@@ -125,8 +126,9 @@ nb::tuple surface_distances(const BitVolume& pred, const BitVolume& gt, std::opt
     if (p.cells.empty() || g.cells.empty()) throw std::invalid_argument("a mask is empty");
     from_pred = directed_distances(p, g, prepared, threads);
     from_gt = directed_distances(g, p, prepared, threads);
+    largest = {largest_distance(p, g, patterns, from_pred), largest_distance(g, p, patterns, from_gt)};
   }
-  return samples_to_numpy(std::move(from_pred), std::move(from_gt));
+  return samples_to_numpy(std::move(from_pred), std::move(from_gt), largest);
 }
 
 BitVolume band(const BitVolume& mask, const std::string& surface, const PreparedPatterns& prepared, double width_mm,

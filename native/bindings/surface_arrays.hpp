@@ -17,10 +17,12 @@ inline void read_steps(const InputArray<double>& linear, CellPatterns& out) {
     }
 }
 
-inline nb::tuple samples_to_numpy(Samples&& from_pred, Samples&& from_gt) {
+// Distances and areas of both directions, and the largest distance of each.
+inline nb::tuple samples_to_numpy(Samples&& from_pred, Samples&& from_gt, const std::array<double, 2>& largest) {
   const size_t np = from_pred.distance.size(), ng = from_gt.distance.size();
   return nb::make_tuple(to_numpy(std::move(from_pred.distance), {np}), to_numpy(std::move(from_pred.area), {np}),
-                        to_numpy(std::move(from_gt.distance), {ng}), to_numpy(std::move(from_gt.area), {ng}));
+                        to_numpy(std::move(from_gt.distance), {ng}), to_numpy(std::move(from_gt.area), {ng}),
+                        largest[0], largest[1]);
 }
 
 }  // namespace segauge

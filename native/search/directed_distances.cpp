@@ -2,6 +2,8 @@
 
 #include <optional>
 
+#include "core/summaries.hpp"
+#include "search/maximum.hpp"
 #include "search/near/near_search.hpp"
 #include "search/pattern_pieces.hpp"
 #include "search/point_batch.hpp"
@@ -159,6 +161,48 @@ Samples directed_distances(const CellGrid& from, const CellGrid& to, PreparedPat
     });
   });
   return out;
+}
+
+namespace {
+
+// Whether a surface has the sampled pieces of a cell of another one, too.
+bool has_pieces(const CellGrid& to, const Cell& cell) {
+  const int64_t index = to.index_at(cell.z, cell.y, cell.x);
+  return index >= 0 && to.cells[static_cast<size_t>(index)].code == cell.sample_code;
+}
+
+}  // namespace
+
+double largest_distance(const CellGrid& from, const CellGrid& to, const CellPatterns& patterns,
+                        const Samples& samples) {
+  const Uninitialised<double>& distance = samples.distance;
+  if (distance.empty()) return 0;
+  const double found = largest_of({distance.data(), distance.data(), distance.size()});
+  std::vector<CellBound> open;
+  const double* next = distance.data();
+  for (size_t i = 0; i < from.cells.size(); ++i) {
+    const uint32_t code = from.cells[i].sample_code;
+    const double* const end = next + (patterns.sample_start[code + 1] - patterns.sample_start[code]);
+    double most = -kInfinity;
+    for (; next != end; ++next) most = std::max(most, *next);
+    const double bound = most + patterns.sample_reach[code];
+    // the very same pieces as those of the other surface are no distance away from it
+    if (bound > found && !(most == 0 && has_pieces(to, from.cells[i]))) open.push_back({bound, i});
+  }
+  if (open.empty()) return found;
+  auto pieces_of = [&](uint32_t Cell::*code_of, const CellGrid& grid) -> ListPieces {
+    return [&patterns, &grid, code_of](size_t cell, std::vector<Target>& out) {
+      const uint32_t code = grid.cells[cell].*code_of;
+      const Target* const first = patterns.target.data();
+      out.insert(out.end(), first + patterns.target_start[code], first + patterns.target_start[code + 1]);
+    };
+  };
+  const BrickTree tree(to);
+  CellBlocks blocks(to, patterns);
+  Search<PatternPieces> search(to, tree, blocks, patterns, PatternPieces(to, patterns));
+  auto nearest = [&](const Cell& cell, const Vec3& point) { return search.nearest_cell(cell, point); };
+  return largest_distance({from, pieces_of(&Cell::sample_code, from)}, std::move(open),
+                          {to, pieces_of(&Cell::code, to)}, nearest, tree, patterns, found);
 }
 
 }  // namespace segauge

@@ -1,10 +1,13 @@
 #include <optional>
 
+#include "core/summaries.hpp"
 #include "search/band/band.hpp"
 #include "search/far/search.hpp"
+#include "search/maximum.hpp"
 #include "search/point_batch.hpp"
 #include "subvoxel/near_fans.hpp"
 #include "subvoxel/subvoxel.hpp"
+#include "surface/targets.hpp"
 
 namespace segauge {
 namespace {
@@ -149,6 +152,71 @@ Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& t
     for (size_t brick = first; brick < last; ++brick) search->search(brick);
   });
   return out;
+}
+
+namespace {
+
+// The triangles of the fans of a cell, from its lattice position; of a segment its two halves.
+void list_triangles(const Fans::OfCell& cell, const FanTable::Shape& shape, const double* numbers,
+                    std::vector<Target>& out) {
+  numbers += cell.begin;
+  for (size_t f = 0; f < shape.fans; ++f) {
+    const size_t corners = shape.corners[f], row = FanNumbers::row_of(corners);
+    const Vec3 middle{numbers[0], numbers[1], numbers[2]};
+    auto spoke = [&](size_t k) {
+      const double* const x = numbers + FanNumbers::kSpokes + k;
+      return Vec3{x[0], x[row], x[2 * row]};
+    };
+    for (size_t k = 0; k < corners; ++k)
+      out.push_back(corners == 2 ? prepared_target(middle, spoke(k), {0, 0, 0}, true)
+                                 : prepared_target(middle, spoke(k), spoke(k + 1), false));
+    numbers += FanNumbers::room_for(corners);
+  }
+}
+
+// How far the corners of a cell's fan are from its sample, at most.
+double longest_spoke(const double* numbers, size_t corners) {
+  const size_t row = FanNumbers::row_of(corners);
+  double squared = 0;
+  for (const double* x = numbers + FanNumbers::kSpokes; x != numbers + FanNumbers::kSpokes + corners; ++x)
+    squared = std::max(squared, x[0] * x[0] + x[row] * x[row] + x[2 * row] * x[2 * row]);
+  return std::sqrt(squared);
+}
+
+}  // namespace
+
+double largest_distance(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule,
+                        const Samples& samples) {
+  if (samples.distance.empty()) return 0;
+  const double found = largest_of({samples.distance.data(), samples.distance.data(), samples.distance.size()});
+  double diagonal = 0;  // no spoke is longer
+  for (const Vec3& step : rule.lattice.step) diagonal += std::sqrt(dot(step, step));
+  const std::vector<size_t> start = sample_offsets(from.grid, rule);
+  std::vector<CellBound> open;
+  for (size_t i = 0; i < from.grid.cells.size(); ++i) {
+    double most = 0;
+    for (size_t k = start[i]; k < start[i + 1]; ++k) most = std::max(most, samples.distance[k]);
+    if (start[i] == start[i + 1] || most + diagonal <= found) continue;
+    const FanTable::Shape& shape = rule.fans.shape[from.fans.cell[i].code];
+    const double* numbers = from.fans.numbers.data() + from.fans.cell[i].begin;
+    double reach = 0;
+    for (size_t f = 0; f < shape.fans; numbers += FanNumbers::room_for(shape.corners[f++]))
+      reach = std::max(reach, longest_spoke(numbers, shape.corners[f]));
+    if (most + reach > found) open.push_back({most + reach, i});
+  }
+  if (open.empty()) return found;
+  auto pieces_of = [&](const SubvoxelSurface& surface) -> ListPieces {
+    return [&](size_t cell, std::vector<Target>& out) {
+      const Fans::OfCell& own = surface.fans.cell[cell];
+      list_triangles(own, rule.fans.shape[own.code], surface.fans.numbers.data(), out);
+    };
+  };
+  const BrickTree tree(to.grid);
+  CellBlocks blocks(to.grid, rule.lattice);
+  Search<FanPieces> search(to.grid, tree, blocks, rule.lattice, FanPieces(to, rule));
+  auto nearest = [&](const Cell& cell, const Vec3& point) { return search.nearest_cell(cell, point); };
+  return largest_distance({from.grid, pieces_of(from)}, std::move(open), {to.grid, pieces_of(to)}, nearest, tree,
+                          rule.lattice, found);
 }
 
 BitVolume boundary_band(const BitVolume& mask, const SubvoxelSurface& surface, const SubvoxelRule& rule, double width,

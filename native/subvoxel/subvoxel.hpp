@@ -55,6 +55,10 @@ SubvoxelSurface find_subvoxel_surface(const BitVolume& mask, const BitVolume* ig
 Samples directed_distances(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule,
                            int threads);
 
+// From any point of the sampled pieces of `from`: the largest distance (search/maximum.hpp). `samples`: theirs.
+double largest_distance(const SubvoxelSurface& from, const SubvoxelSurface& to, const SubvoxelRule& rule,
+                        const Samples& samples);
+
 // The voxels of the mask whose centre lies within `width` mm of its surface.
 BitVolume boundary_band(const BitVolume& mask, const SubvoxelSurface& surface, const SubvoxelRule& rule, double width,
                         int threads);

@@ -45,6 +45,8 @@ struct CellPatterns {
   std::vector<BoundingDisc> disc;           // around the targets of each code
   // mm from each sample to the nearest cell more than one step away, and to the nearest of which no distances are known
   std::vector<double> clearance, wide_clearance;
+  std::vector<double>
+      sample_reach;  // mm that a point of the pieces of a code may be away from the nearest of its samples
   std::vector<int64_t> group_start;  // the samples of each code once more, in groups, the last one repeated
   Uninitialised<SampleGroup> group;
 

@@ -99,6 +99,29 @@ void put_targets(const CellShapes& shapes, CellPatterns& out) {
   }
 }
 
+// Each piece is measured by the sample that covers it best: of a convex piece no point is further away than a corner.
+void find_sample_reach(CellPatterns& out) {
+  out.sample_reach.assign(out.same_as.size(), 0);
+  for (size_t code = 0; code < out.same_as.size(); ++code)
+    for (auto i = out.target_start[code]; i < out.target_start[code + 1]; ++i) {
+      const Target& t = out.target[static_cast<size_t>(i)];
+      std::vector<Vec3> corners;
+      Vec3 normal{0, 0, 0};
+      add_corners(t, corners, normal);
+      double least = kInfinity;
+      for (auto k = out.sample_start[code]; k < out.sample_start[code + 1]; ++k) {
+        double most = 0;
+        for (const Vec3& corner : corners) {
+          const Vec3& sample = out.sample[static_cast<size_t>(k)];
+          const Vec3 d{corner[0] - sample[0], corner[1] - sample[1], corner[2] - sample[2]};
+          most = std::max(most, dot(d, d));
+        }
+        least = std::min(least, most);
+      }
+      out.sample_reach[code] = std::max(out.sample_reach[code], std::sqrt(least));
+    }
+}
+
 void lay_side_by_side(CellPatterns& out) {
   const size_t codes = out.same_as.size();
   out.group_start.assign(1, 0);
@@ -127,6 +150,7 @@ void put_on_lattice(const CellShapes& shapes, CellPatterns& out) {
   for (size_t axis = 0; axis < 3; ++axis) out.cell_low[axis] = shapes.cell_low[axis] * out.step[axis][axis];
   put_samples(shapes, out);
   put_targets(shapes, out);
+  find_sample_reach(out);
   lay_side_by_side(out);
   out.symmetries = &shapes.symmetries;
   out.beside = &shapes.beside;

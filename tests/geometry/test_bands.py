@@ -7,7 +7,8 @@ from segauge.geometry import reference
 from segauge.geometry.distances import find_boundary_band, find_boundary_bands
 from segauge.geometry.engine import _kernel as kernel
 from segauge.geometry.patterns import cell_shapes
-from segauge.geometry.reference.surfaces import distances_to, find_cells, targets_of
+from segauge.geometry.reference.distances import distances_to
+from segauge.geometry.reference.surfaces import find_cells, targets_of
 from segauge.grid import Grid
 from segauge.phantoms import Ball, Disk
 

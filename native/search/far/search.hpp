@@ -84,6 +84,15 @@ class Search {
     std::copy_n(best_.data(), query.count, best);
   }
 
+  // The cell that holds the piece nearest to a point, given in mm from the lattice position of a cell.
+  size_t nearest_cell(const Cell& from, const Vec3& point) {
+    SampleGroup group;
+    for (size_t k = 0; k < SampleGroup::kSize; ++k) group.x[k] = point[0], group.y[k] = point[1], group.z[k] = point[2];
+    double best = kInfinity;
+    improve({{from.z, from.y, from.x}, &group, 1, {point, point}}, &best);
+    return static_cast<size_t>(found_in_);
+  }
+
   // Whether any piece lies within a squared distance of the lattice position (z, y, x) itself.
   bool reaches(int64_t z, int64_t y, int64_t x, double squared) {
     static const SampleGroup kOrigin{};

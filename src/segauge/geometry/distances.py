@@ -31,7 +31,9 @@ class SurfaceDistances:
 
     `d_pg[i]` is the distance from a sample point of the surface of pred to the nearest point of the surface of gt,
     and `w_pg[i]` the area in mm² (length in mm in 2-D) that the sample represents; `d_gp`, `w_gp` the other way
-    round. A distance that exceeds a tolerance by no more than `rounding_mm` counts as within it.
+    round. A distance that exceeds a tolerance by no more than `rounding_mm` counts as within it. `max_pg` and `max_gp`
+    are the largest distances of any points of the surfaces, between the samples too (exact to a millionth of the
+    shortest voxel edge).
     """
 
     d_pg: Floats
@@ -39,6 +41,8 @@ class SurfaceDistances:
     d_gp: Floats
     w_gp: Floats
     rounding_mm: float = 1e-9
+    max_pg: float = 0.0
+    max_gp: float = 0.0
 
     @cached_property
     def totals(self) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -88,12 +92,13 @@ def measure_surface_distances(
         found = kernel.subvoxel_distances(pred, gt, ignore, prepared, threads)
     else:
         found = kernel.surface_distances(pred, gt, ignore, surface, prepared, threads)
-    d_pg, w_pg, d_gp, w_gp = found
+    d_pg, w_pg, d_gp, w_gp, max_pg, max_gp = found
     if unit_mm != 1:
         for distance, area in ((d_pg, w_pg), (d_gp, w_gp)):
             distance *= unit_mm
             area *= unit_mm ** (len(linear) - 1)
-    return SurfaceDistances(d_pg, w_pg, d_gp, w_gp, ROUNDING * smallest_edge(linear))
+    rounding_mm = ROUNDING * smallest_edge(linear)
+    return SurfaceDistances(d_pg, w_pg, d_gp, w_gp, rounding_mm, max_pg * unit_mm, max_gp * unit_mm)
 
 
 def find_boundary_band(

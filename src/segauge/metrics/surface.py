@@ -143,14 +143,20 @@ def hausdorff_percentile(sd: SurfaceDistances, percent: float, mode: HdMode = "d
     """Percentile of the surface distances in mm, weighted by area; 0 is best, 100 % is the maximum.
 
     The p-percentile is the smallest distance within which at least p % of the surface's area lies. "directed": the
-    larger of the two directions' percentiles; "pooled": the percentile of both directions together.
+    larger of the two directions' percentiles; "pooled": the percentile of both directions together. The maximum is
+    that over all points of both surfaces, exact to a millionth of the shortest voxel edge; lower percentiles are those
+    of the samples.
     """
     if not 0 < percent <= 100:
         raise InvalidInput(f"percent: expected more than 0 and at most 100, got {percent}.")
-    if check_hd_mode(mode) == "pooled":
+    check_hd_mode(mode)
+    if percent == 100:
+        largest = engine().largest
+        return float(max(largest(sd.d_pg), largest(sd.d_gp), sd.max_pg, sd.max_gp))
+    if mode == "pooled":
         return weighted_percentile(*sd.both, percent)
     found = weighted_percentile(sd.d_pg, sd.w_pg, percent)
-    if percent < 100 and engine().weight_within(sd.d_gp, sd.w_gp, found) >= sd.area_gt * (percent / 100 - _ROUNDING):
+    if engine().weight_within(sd.d_gp, sd.w_gp, found) >= sd.area_gt * (percent / 100 - _ROUNDING):
         return found  # the other direction's is no larger, and to see that takes less time than to find it
     return max(found, weighted_percentile(sd.d_gp, sd.w_gp, percent))
 

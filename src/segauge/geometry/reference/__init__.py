@@ -18,13 +18,16 @@ from segauge.geometry.reference.components import (
 from segauge.geometry.reference.masks import ReferenceMask, count_common, cut_out, pack, pair_table
 from segauge.geometry.reference.skeleton import skeletonize, skeletonize_pair
 from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band, subvoxel_distances
-from segauge.geometry.reference.summaries import largest, totals, weight_within, weighted_quantile
 from segauge.geometry.reference.surfaces import (
     boundary_band,
     boundary_band_pair,
+    largest,
     prepare,
     read_shapes,
     surface_distances,
+    totals,
+    weight_within,
+    weighted_quantile,
 )
 
 __all__ = [

@@ -9,9 +9,10 @@ import numpy.typing as npt
 
 from segauge.geometry.patterns import triangle_normals, triangles_of
 from segauge.geometry.reference.caps import cap_positions
+from segauge.geometry.reference.distances import Floats, Ints, Targets, distances_to, largest_distance
 from segauge.geometry.reference.masks import ReferenceMask
 from segauge.geometry.reference.outlines import outline_positions
-from segauge.geometry.reference.surfaces import Floats, Ints, Targets, distances_to, find_cells
+from segauge.geometry.reference.surfaces import find_cells
 from segauge.geometry.subvoxel import Gaussian, SubvoxelRule
 
 Bools = npt.NDArray[np.bool_]
@@ -21,12 +22,14 @@ Bools = npt.NDArray[np.bool_]
 class SubvoxelSurface:
     """The pieces of a surface in mm, cell by cell: samples with their areas, and what distances are measured to.
 
-    A polygon has one sample, the mean of its corners: the middle of the fan of triangles that distances go to.
+    A polygon has one sample, the mean of its corners: the middle of the fan of triangles that distances go to. The
+    targets of those polygons that have a sample are `sampled`.
     """
 
     points: Floats
     areas: Floats
     targets: Targets
+    sampled: Targets
 
 
 def prepare_subvoxel(rule: SubvoxelRule) -> SubvoxelRule:
@@ -36,12 +39,19 @@ def prepare_subvoxel(rule: SubvoxelRule) -> SubvoxelRule:
 
 def subvoxel_distances(
     pred: ReferenceMask, gt: ReferenceMask, ignore: ReferenceMask | None, rule: SubvoxelRule, threads: int
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return distances and areas of all samples, from pred to gt and from gt to pred."""
+) -> tuple[Floats, Floats, Floats, Floats, float, float]:
+    """Return distances and areas of all samples, from pred to gt and from gt to pred; then both largest distances."""
     del threads
     ignored = None if ignore is None else ignore.array
     a, b = (subvoxel_surface(mask.array, ignored, rule) for mask in (pred, gt))
-    return distances_to(a.points, b.targets), a.areas, distances_to(b.points, a.targets), b.areas
+    return (
+        distances_to(a.points, b.targets),
+        a.areas,
+        distances_to(b.points, a.targets),
+        b.areas,
+        largest_distance(a.sampled, b.targets, rule.linear),
+        largest_distance(b.sampled, a.targets, rule.linear),
+    )
 
 
 def subvoxel_band(mask: ReferenceMask, rule: SubvoxelRule, width_mm: float, threads: int) -> ReferenceMask:
@@ -86,16 +96,19 @@ def subvoxel_surface(mask: Bools, ignore: Bools | None, rule: SubvoxelRule) -> S
 def surface_through(mask: Bools, ignore: Bools | None, cuts: list[Floats], rule: SubvoxelRule) -> SubvoxelSurface:
     """Return the surface that cuts the edges of the padded mask where it is told to, whatever told so."""
     cells = find_cells(mask, ignore, "marching-cubes")
-    pieces, middles, sizes = [], [], []
-    for position, code, sampled in zip(cells.position, cells.code, cells.sample_code, strict=True):
+    pieces, sampled, middles, sizes = [], [], [], []
+    for position, code, sample_code in zip(cells.position, cells.code, cells.sample_code, strict=True):
         for corners in _outlines(position, int(code), cuts, rule):
             outline = corners @ rule.linear.T
             pieces.append(outline[np.newaxis] if rule.ndim == 2 else triangles_of(outline))
-            if sampled == code:
+            if sample_code == code:
+                sampled.append(pieces[-1])
                 middles.append(outline.mean(axis=0))
                 sizes.append(_size(pieces[-1], rule.ndim))
     points = np.reshape(middles, (-1, rule.ndim))
-    return SubvoxelSurface(_three_columns(points), np.array(sizes), _targets(np.concatenate(pieces), rule.ndim))
+    none = np.zeros((0, rule.ndim, rule.ndim))
+    targets, own = (_targets(np.concatenate([none, *each]), rule.ndim) for each in (pieces, sampled))
+    return SubvoxelSurface(_three_columns(points), np.array(sizes), targets, own)
 
 
 def _depths_of(mask: Bools, gaussian: Gaussian, rule: SubvoxelRule) -> Floats:

@@ -1,8 +1,7 @@
-"""Reference: the surface of a mask as a list of pieces, and exact distances between two such lists."""
+"""Reference: the surface of a mask as a list of pieces, distances between two such lists, and what they add up to."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 
@@ -10,13 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.geometry.patterns import CellPatterns, CellShapes, SurfaceKind, cell_patterns
+from segauge.geometry.reference.distances import Floats, Ints, Targets, distances_to, largest_distance
 from segauge.geometry.reference.masks import ReferenceMask
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-
 _BRICK = 8  # cells are listed brick by brick, as the kernel lists them
-_PAIRS_AT_ONCE = 2_000_000  # point-piece pairs worked on together: bounds the memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,16 +22,6 @@ class Cells:
     position: Ints
     code: Ints
     sample_code: Ints
-
-
-@dataclass(frozen=True, eq=False)
-class Targets:
-    """Pieces in space: triangles and rectangles (see CellPatterns)."""
-
-    corner: Floats
-    u: Floats
-    v: Floats
-    is_rectangle: npt.NDArray[np.bool_]
 
 
 def read_shapes(shapes: CellShapes) -> CellShapes:
@@ -55,15 +41,21 @@ def surface_distances(
     surface: SurfaceKind,
     patterns: CellPatterns,
     threads: int,
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return distances and areas of all samples, from pred to gt and from gt to pred."""
+) -> tuple[Floats, Floats, Floats, Floats, float, float]:
+    """Return distances and areas of all samples, from pred to gt and from gt to pred; then both largest distances."""
     del threads
     ignored = None if ignore is None else ignore.array
     pred_cells = find_cells(pred.array, ignored, surface)
     gt_cells = find_cells(gt.array, ignored, surface)
-    from_pred = distances_to(sample_points(pred_cells, patterns), targets_of(gt_cells, patterns))
-    from_gt = distances_to(sample_points(gt_cells, patterns), targets_of(pred_cells, patterns))
-    return from_pred, _sample_areas(pred_cells, patterns), from_gt, _sample_areas(gt_cells, patterns)
+    pred_pieces, gt_pieces = targets_of(pred_cells, patterns), targets_of(gt_cells, patterns)
+    return (
+        distances_to(sample_points(pred_cells, patterns), gt_pieces),
+        _sample_areas(pred_cells, patterns),
+        distances_to(sample_points(gt_cells, patterns), pred_pieces),
+        _sample_areas(gt_cells, patterns),
+        largest_distance(_sampled_pieces(pred_cells, patterns), gt_pieces, patterns.linear),
+        largest_distance(_sampled_pieces(gt_cells, patterns), pred_pieces, patterns.linear),
+    )
 
 
 def boundary_band(
@@ -119,26 +111,8 @@ def targets_of(cells: Cells, patterns: CellPatterns) -> Targets:
     return Targets(corner, patterns.target_u[rows], patterns.target_v[rows], patterns.target_is_rectangle[rows])
 
 
-def distances_to(points: Floats, targets: Targets) -> Floats:
-    """Return the distance from each point to the nearest of all pieces.
-
-    The middle of the piece whose middle is nearest bounds the distance from above; only pieces whose middle lies
-    within that bound plus the largest half diameter of a piece can be nearer.
-    """
-    from scipy.spatial import cKDTree
-
-    middle = targets.corner + _middle_weight(targets)[:, np.newaxis] * (targets.u + targets.v)
-    radius = _half_diameter(targets, middle)
-    tree = cKDTree(middle)
-    bound = np.asarray(tree.query(points)[0])
-    best = np.full(len(points), np.inf)
-    for part in _parts(points, tree, bound + radius):
-        near = tree.query_ball_point(points[part], (bound[part] + radius) * (1 + 1e-9))
-        counts = np.array([len(found) for found in near])
-        pieces = np.concatenate([np.asarray(found, dtype=np.int64) for found in near])
-        squared = squared_distances(np.repeat(points[part], counts, axis=0), targets, pieces)
-        best[part] = np.minimum.reduceat(squared, np.concatenate([[0], np.cumsum(counts)[:-1]]))
-    return np.asarray(np.sqrt(best))
+def _sampled_pieces(cells: Cells, patterns: CellPatterns) -> Targets:
+    return targets_of(Cells(cells.position, cells.sample_code, cells.sample_code), patterns)
 
 
 def _codes(mask: npt.NDArray[np.bool_], surface: SurfaceKind) -> Ints:
@@ -190,62 +164,24 @@ def _sample_areas(cells: Cells, patterns: CellPatterns) -> Floats:
     return patterns.sample_area[rows]
 
 
-def _middle_weight(targets: Targets) -> Floats:
-    return np.where(targets.is_rectangle, 0.5, 1 / 3)
+def totals(values: Floats, weights: Floats) -> tuple[float, float]:
+    """Return the sum of the weights, and of values times weights."""
+    # a plain sum of products instead of a dot product: BLAS would split it by the number of its threads
+    return float(weights.sum()), float((values * weights).sum())
 
 
-def _half_diameter(targets: Targets, middle: Floats) -> float:
-    corners = [targets.corner, targets.corner + targets.u, targets.corner + targets.v]
-    corners.append(np.where(targets.is_rectangle[:, np.newaxis], corners[1] + targets.v, targets.corner))
-    return float(max(np.linalg.norm(corner - middle, axis=1).max() for corner in corners))
+def largest(values: Floats) -> float:
+    """Return the largest value."""
+    return float(values.max())
 
 
-def _parts(points: Floats, tree: object, radius: Floats) -> Iterator[slice]:
-    """Yield ranges of points that have few enough neighbours together."""
-    counts = tree.query_ball_point(points, radius * (1 + 1e-9), return_length=True)  # type: ignore[attr-defined]
-    first, total = 0, 0
-    for i, count in enumerate(counts):
-        if total + count > _PAIRS_AT_ONCE and i > first:
-            yield slice(first, i)
-            first, total = i, 0
-        total += int(count)
-    if first < len(points):
-        yield slice(first, len(points))
+def weight_within(values: Floats, weights: Floats, limit: float) -> float:
+    """Return the weight of the values at or below a limit."""
+    return float(weights[values <= limit].sum())
 
 
-def squared_distances(points: Floats, targets: Targets, pieces: Ints) -> Floats:
-    """Return the squared distance of each point to the piece paired with it."""
-    u, v = targets.u[pieces], targets.v[pieces]
-    d = points - targets.corner[pieces]
-    is_rectangle = targets.is_rectangle[pieces]
-    squared = np.empty(len(pieces))
-    squared[is_rectangle] = _to_rectangles(d[is_rectangle], u[is_rectangle], v[is_rectangle])
-    squared[~is_rectangle] = _to_triangles(d[~is_rectangle], u[~is_rectangle], v[~is_rectangle])
-    return squared
-
-
-def _dot(a: Floats, b: Floats) -> Floats:
-    return np.asarray((a * b).sum(axis=1))
-
-
-def _along(d: Floats, side: Floats) -> Floats:
-    """Return the position of the foot point of d along a side, held to the side; 0 for a side without length."""
-    length = _dot(side, side)
-    return np.clip(np.divide(_dot(d, side), length, out=np.zeros_like(length), where=length > 0), 0, 1)
-
-
-def _to_rectangles(d: Floats, u: Floats, v: Floats) -> Floats:
-    gap = d - _along(d, u)[:, np.newaxis] * u - _along(d, v)[:, np.newaxis] * v
-    return _dot(gap, gap)
-
-
-def _to_triangles(d: Floats, u: Floats, v: Floats) -> Floats:
-    """Return the squared distance to triangles: to the plane where the foot point is inside, else to an edge."""
-    edges = [(d, u), (d, v), (d - u, v - u)]
-    to_edges = [start - _along(start, side)[:, np.newaxis] * side for start, side in edges]
-    nearest_edge = np.minimum.reduce([_dot(gap, gap) for gap in to_edges])
-    uu, uv, vv, du, dv = _dot(u, u), _dot(u, v), _dot(v, v), _dot(d, u), _dot(d, v)
-    s, t, whole = du * vv - dv * uv, dv * uu - du * uv, uu * vv - uv * uv
-    normal = np.cross(u, v)
-    height = _dot(d, normal) ** 2 / _dot(normal, normal)
-    return np.where((s >= 0) & (t >= 0) & (s + t <= whole), height, nearest_edge)
+def weighted_quantile(values: Floats, weights: Floats, share: float) -> float:
+    """Return the smallest value such that the weight at or below it is at least `share` of the whole."""
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weights[order])
+    return float(values[order[min(int(np.searchsorted(reached, weights.sum() * share)), len(order) - 1)]])
