@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from segbench.verification import Verification, verify_predictions, verify_scores, verify_statistics
 
 _ROOMS = {
+    "boards": ("Leaderboard", "leaderboard_of", "make_leaderboard"),
     "cards": (
         "DatasetCard", "Exposure", "Lineage", "ModelCard", "dataset_card", "exposure", "known_lineage", "model_card",
     ),
     "config": ("RunConfig", "read_config"),
-    "leaderboard": ("Leaderboard", "leaderboard_of", "make_leaderboard"),
     "pipeline": ("run",),
     "planning": ("Plan", "make_plan"),
     "records": ("RunRecord", "load_record", "save_record"),
