@@ -20,6 +20,7 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.cli.terminal import console, one_line
+from segauge.digits import decimals, fixed, p_value, with_interval
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
@@ -173,7 +174,8 @@ def _print_changes(title: str, changes: Sequence[Change], level: float) -> None:
 
 
 def _row(change: Change, with_floor: bool) -> list[str]:
-    interval = "" if change.ci_low is None else f" [{change.ci_low:+.4f}, {change.ci_high:+.4f}]"
+    places = decimals(change.delta, change.ci_low, change.ci_high)
+    delta = with_interval(change.delta, change.ci_low, change.ci_high, places=places, signed=True)
     # Failures are of the structure: said once, where they count.
     new = change.new_failures if change.is_judged else ()
     failures = ", ".join(new[:4]) + (" ..." if len(new) > 4 else "")
@@ -181,11 +183,11 @@ def _row(change: Change, with_floor: bool) -> list[str]:
         one_line(change.structure),
         _with_unit(change.metric),
         change.verdict if change.is_judged else "",
-        f"{change.delta:+.4f}{interval}" if change.n else "no case in both",
-        "" if change.p_value is None else f"{change.p_value:.3g}",
+        delta if change.n else "no case in both",
+        p_value(change.p_value),
         str(change.n),
-        f"{change.before:.4f}" if change.n else "",
-        f"{change.after:.4f}" if change.n else "",
+        fixed(change.before, places) if change.n else "",
+        fixed(change.after, places) if change.n else "",
         *([_floor(change)] if with_floor else []),
         one_line(f"{len(new)}: {failures}") if new else "",
     ]

@@ -16,12 +16,13 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.cli.terminal import console, one_line
+from segauge.digits import p_equals
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables.cells import number
 from segauge.io.tables.metadata import metadata_column
 from segauge.plural import counted
-from segauge.stats import Gap, ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
+from segauge.stats import ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 
 
 def compare_groups(args: argparse.Namespace) -> int:
@@ -95,10 +96,6 @@ def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argpars
     )
 
 
-def _interval(gap: Gap) -> str:
-    return "" if gap.ci_low is None or gap.ci_high is None else f"[{gap.ci_low:+.3f}, {gap.ci_high:+.3f}]"
-
-
 def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str, Any]) -> None:
     out = console()
     names = [one_line(group.name) for group in next(iter(reports.values())).groups]
@@ -106,7 +103,7 @@ def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str
     for model, report in reports.items():
         cells = [f"{g.estimate} n={g.n}" if g.estimate else f"too few, n={g.n}" for g in report.groups]
         gap = max(report.gaps, key=lambda gap: abs(gap.delta), default=None)
-        words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.delta:+.3f} {_interval(gap)}"
+        words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.text}"
         bound = "" if report.worst_bound is None else f"{report.worst}, bound {report.worst_bound:.3f}"
         rows.append([one_line(cell) for cell in (model, *cells, bound, words)])
     print_table(out, one_line(title), rows)
@@ -116,4 +113,5 @@ def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str
         out.print(f"{counted(first.unlabelled, 'case')} {verb} no group", markup=False)
     if interaction["p_value"] is not None:
         model, group = interaction["strongest"]
-        out.print(f"models and groups: p={interaction['p_value']:.3g}, strongest for {model} in {group}", markup=False)
+        p = p_equals(interaction["p_value"])
+        out.print(f"models and groups: {p}, strongest for {model} in {group}", markup=False)

@@ -7,10 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.terminal import console, one_line
+from segauge.digits import fixed
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.plural import counted
 from segauge.stats import scale_of
+from segauge.stats.comparison import ALONE
 from segbench.analysis import (
     Assessment,
     Claim,
@@ -142,7 +144,7 @@ def _is_higher_better(claim: Claim, args: argparse.Namespace) -> bool:
 def _lines(found: Assessment) -> list[str]:
     rival = found.closest
     pair, plan = rival.pair, rival.plan
-    interval = "" if pair.ci_low is None else f" [{pair.ci_low:+.4f}, {pair.ci_high:+.4f}]"
+    interval = f" {pair.alone_text()} {ALONE}" if pair.alone_text() else ""
     patients = "" if found.n_units == found.n else f" of {counted(found.n_units, 'patient')}"
     lines = [
         f"Claim: {found.claim.words}",
@@ -151,8 +153,8 @@ def _lines(found: Assessment) -> list[str]:
     if len(found.rivals) > 1:
         lines.append(f"Closest of {len(found.rivals)} rivals: {pair.b}")
     lines += [
-        f"Mean difference {pair.a} - {pair.b}: {pair.delta:+.4f}{interval} ({100 * found.level:g} %), "
-        f"{counted(pair.n, 'case')}{patients}",
+        f"Mean difference {pair.a} - {pair.b}: {fixed(pair.delta, pair.decimals, signed=True)}{interval} "
+        f"({100 * found.level:g} %), {counted(pair.n, 'case')}{patients}",
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
     ]
     if rival.wins is not None:
