@@ -242,8 +242,9 @@ class Measuring:
     structures: StructureChoice | None = _option(
         None,
         "names, label values (1,2,3), names with labels (kidneys=1+2,tumor=3), the path of a dataset.json or YAML "
-        'file, or "all" for every label that occurs in a ground truth. One that occurs in no ground truth is an error. '
-        'By default (or "foreground") all that is not 0 is one structure',
+        'file, "all" for every label that occurs in a ground truth, or "foreground" for all that is not 0. By default '
+        "the foreground in Python; on the command line what a dataset.json declares, each label where the ground truth "
+        "holds several, and the foreground otherwise",
         metavar="WHAT",
         read=str,
         flag="--structures",
