@@ -150,4 +150,18 @@ def test_show_adds_columns(folders, capsys):
     assert "0 of 2" in printed
     with pytest.raises(SystemExit):
         main([*common, "--show", "kurtosis"])
-    assert "expected some of sd, median, q1" in capsys.readouterr().err
+    assert "expected some of mean, ci, sd, median" in capsys.readouterr().err
+
+
+def test_where_names_are_in_doubt_doctor_begins_the_table(folders, capsys):
+    for name, other in (("a", "x7"), ("b", "y8")):
+        (folders / "pred" / f"{name}.nii").rename(folders / "pred" / f"{other}.nii")
+    measured = ["--metrics", "dice", "--executor", "serial"]
+    assert main(["eval", "--pred", "pred", "--gt", "gt", *measured]) == 1
+    assert "segauge doctor --pairs-out FILE" in capsys.readouterr().err
+    assert main(["doctor", "--pred", "pred", "--gt", "gt", "--pairs-out", "pairs.csv"]) == 3
+    assert "pred/x7.nii" in capsys.readouterr().out
+    table = (folders / "pairs.csv").read_text()
+    assert table.splitlines()[1] == "a,,gt/a.nii,"
+    (folders / "pairs.csv").write_text(table.replace("a,,", "a,pred/x7.nii,").replace("b,,", "b,pred/y8.nii,"))
+    assert main(["eval", "--pairs", "pairs.csv", *measured]) == 0

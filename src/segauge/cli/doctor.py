@@ -15,6 +15,7 @@ from segauge.cli.terminal import console, one_line, say_written, shows_progress
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.pair_files import write_pairs
+from segauge.io.layouts.pairs import NamesDiffer, Pair, Pairing
 from segauge.io.outputs import check_outputs, write_json
 from segauge.plural import counted
 
@@ -55,7 +56,12 @@ def run(args: argparse.Namespace) -> int:
     if args.files:
         return describe_files(args)
     check_outputs([args.json, args.pairs_out], [args.pred, args.gt, args.pairs])
-    pairing = pairing_of(args)
+    try:
+        pairing = pairing_of(args)
+    except NamesDiffer as names:
+        if args.pairs_out is None:
+            raise
+        return _begin_table(names, args.pairs_out)
     with watched(len(pairing.pairs), "reading") if shows_progress() else nullcontext() as bar:
         found = examine(pairing, bar)
     out = console()
@@ -76,6 +82,18 @@ def run(args: argparse.Namespace) -> int:
     out.print(f"next: {_next(args)}", markup=False)
     errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}
     return 4 if errors & {"grid", "orientation"} else 3 if errors else 0
+
+
+def _begin_table(names: NamesDiffer, path: Path) -> int:
+    """Write a table with the ground truths alone, and print the predictions that are to be filled in."""
+    write_pairs(path, Pairing("files", tuple(Pair(case, None, gt) for case, gt in sorted(names.gts.items()))))
+    say_written(path)
+    console().print(
+        one_line(f"The names do not say which prediction is of which case. Fill the column pred of {path}:")
+    )
+    for pred in sorted(map(str, names.preds.values())):
+        console().print(one_line(f"  {pred}"), markup=False)
+    return 3
 
 
 def _next(args: argparse.Namespace) -> str:

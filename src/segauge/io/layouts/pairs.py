@@ -52,6 +52,14 @@ class Pairing:
         return tuple(pair.case_id for pair in self.pairs if pair.pred is None)
 
 
+class NamesDiffer(InvalidInput):
+    """The names of predictions and ground truths do not agree, and what belongs together is in doubt."""
+
+    def __init__(self, preds: Mapping[str, Path], gts: Mapping[str, Path], message: str) -> None:
+        super().__init__(message)
+        self.preds, self.gts = preds, gts
+
+
 def image_files(folder: Path, ending: str | None = None) -> dict[str, Path]:
     """Return the segmentation files of a folder by case id; refuse two that differ only in suffix or case."""
     files = [path for path in list_folder(folder) if not path.name.startswith(".") and not path.is_dir()]
@@ -93,10 +101,12 @@ def paired(
     if preds and not preds.keys() & gts.keys():
         names = guessed_names(preds, gts)
         if not names:
-            raise InvalidInput(
+            raise NamesDiffer(
+                preds,
+                gts,
                 f"No prediction has the name of a ground truth: predictions such as {_some(preds)}, ground truths such "
                 f"as {_some(gts)}. Rename one side, or list them in a table with the columns case, pred and gt: "
-                "--pairs FILE."
+                "--pairs FILE (`segauge doctor --pairs-out FILE` begins it).",
             )
         said.append(said_of_guess(names))
         preds = {names[name]: path for name, path in preds.items()}
