@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from segauge.scores import ScoreTable, Status
+from segauge.stats.changes import difference
 from segauge.stats.noise_floors import Floor, floor_of_difference, noise_floor_of, noise_floors
-from segauge.stats.regression import difference
 
 CASES = tuple(f"c{i:02d}" for i in range(12))
 

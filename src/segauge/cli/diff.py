@@ -27,8 +27,8 @@ from segauge.io.tables import ImportedScores
 from segauge.metrics.catalog import called, described
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
+from segauge.stats.changes import Change, Difference, difference
 from segauge.stats.noise_floors import is_floor
-from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import is_measurement
 
 #: Exit code of a regression.

@@ -12,9 +12,9 @@ from segauge.report.floors import floor_range, floor_sentences
 from segauge.report.naming import named, named_metrics
 from segauge.scores import CASE_FAILURES, MetricInfo, Status
 from segauge.stats import METHODS, Estimate, Floor, MissingPolicy
+from segauge.stats.changes import PRIMARY
 from segauge.stats.intervals import share_limits
 from segauge.stats.noise_floors import is_floor
-from segauge.stats.regression import PRIMARY
 
 #: Metrics that a summary leads with, in this order, as far as a result has them.
 LEADING = (*PRIMARY, "assd", "lesion_f1", "det_f1")

@@ -1,7 +1,9 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
 from segauge.stats.boards import Board, BoardRow, BoardRules
+from segauge.stats.changes import Change, Difference, difference
 from segauge.stats.comparison import Comparison, PairResult, Verdict, compare
+from segauge.stats.compat import PairedComparison, RankingResult, RankStat, paired_significance, ranking_stability
 from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.contests import (
@@ -32,9 +34,7 @@ from segauge.stats.planning import (
     plan_pairs,
     upper_sd,
 )
-from segauge.stats.published import PairedComparison, RankingResult, RankStat, paired_significance, ranking_stability
 from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequencies
-from segauge.stats.regression import Change, Difference, difference
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
 from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, ScoredSet

@@ -1,6 +1,6 @@
 """Comparisons of models on the same cases: all pairs, with intervals, effect sizes and verdicts.
 
-The plain percentile comparison of segauge 0.2, `paired_significance()`, is in `published`.
+The plain percentile comparison of segauge 0.2, `paired_significance()`, is in `compat`.
 """
 
 from __future__ import annotations

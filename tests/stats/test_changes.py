@@ -7,7 +7,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.scores import ScoreTable, Status
-from segauge.stats.regression import difference
+from segauge.stats.changes import difference
 
 RNG = np.random.default_rng(9)
 CASES = tuple(f"c{i:02d}" for i in range(30))
