@@ -115,3 +115,12 @@ def test_the_mean_of_a_suspect_is_that_of_the_cases_that_were_measured(tmp_path,
     path = save_record(replace(made, suspects=(suspect,)), tmp_path / "run.json")
     main(["reanalyze", "--results", str(path)])
     assert "suspect: best on organ, mean Dice 0.056 where it was measured: mirrored" in capsys.readouterr().out
+
+
+def test_init_writes_a_config_that_a_run_takes(tmp_path, capsys):
+    path = tmp_path / "config.yaml"
+    assert main(["init", str(path)]) == 0
+    assert main(["run", "--config", str(path), "--dry-run"]) == 0
+    assert "12 cases, 2 models" in capsys.readouterr().out
+    assert main(["init", str(path)]) == 1
+    assert "is not overwritten" in capsys.readouterr().err

@@ -46,7 +46,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument(
         "--models", metavar="NAMES", help="types of models, such as totalsegmentator (default: two classical ones)"
     )
-    parser.add_argument("--n-cases", type=int, default=20, metavar="N", help="number of cases (default: 20)")
+    parser.add_argument("--n-cases", type=int, default=12, metavar="N", help="number of cases (default: 12)")
     parser.set_defaults(run=run)
 
 
