@@ -196,7 +196,6 @@ class Reading:
         "resample predictions that lie on another grid (otherwise they are refused)",
         choices=("nearest",),
         flag="--resample",
-        is_first=True,
     )
     trust_array: bool = _option(False, "compare voxel by voxel, whatever the headers say", flag="--trust-array")
     any_frame_of_reference: bool = _option(
@@ -304,7 +303,6 @@ class Measuring:
         metavar="MM",
         read=tolerances,
         flag="--nsd-tolerance",
-        is_first=True,
         key="nsd_tolerance_mm",
     )
     surface: SurfaceKind = _option(
@@ -444,9 +442,7 @@ class Summarising:
 class Running:
     """Where and how cases are run; no score depends on it."""
 
-    jobs: int | None = _option(
-        None, "worker processes", metavar="N", read=count, flag="--jobs", is_first=True, recorded="never"
-    )
+    jobs: int | None = _option(None, "worker processes", metavar="N", read=count, flag="--jobs", recorded="never")
     executor: Any = _option(
         None,
         '"serial", "processes", "dask", the address of a dask scheduler, or (in Python) a dask client',

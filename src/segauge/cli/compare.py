@@ -9,7 +9,7 @@ from typing import Any
 from segauge.cli.boards import print_board
 from segauge.cli.eval import add_layout, add_measuring, cases_of, evaluated, exit_code
 from segauge.cli.figures import write_everything
-from segauge.cli.flags import resolve_options
+from segauge.cli.flags import first_flags, resolve_options
 from segauge.cli.groups import compare_groups
 from segauge.cli.parsing import PATH
 from segauge.cli.rank import rank_scores
@@ -43,8 +43,8 @@ def add_parser(subparsers: Any) -> None:
         ),
         more_usage=" [SOURCE ...]",
         first_screen=(
-            *("--gt", "--pred", "--metadata", "--by", "--metric", "--structure", "--structures", "--policy", "--ci"),
-            *("--margin", "--pairs", "--protocol", "--json", "--report", "--figures"),
+            *("--gt", "--pred", "--metadata", "--by", "--metric", *first_flags(), "--policy", "--margin", "--protocol"),
+            *("--json", "--report", "--figures"),
         ),
     )
     add_source_arguments(parser, fewest="*")

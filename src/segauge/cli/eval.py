@@ -11,7 +11,7 @@ from typing import Any
 
 from segauge.cli.evaluation_table import SHOWN, print_result, print_spread, shown_columns
 from segauge.cli.figures import write_everything
-from segauge.cli.flags import add_options, add_policy, add_protocol, resolve_options
+from segauge.cli.flags import add_options, add_policy, add_protocol, first_flags, resolve_options
 from segauge.cli.parsing import PATH, checked
 from segauge.cli.sources import KEY_HELP
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
@@ -58,8 +58,8 @@ def add_parser(subparsers: Any) -> None:
             "segauge eval --pred predictions --gt labels --structures all --metrics dice,hd95,nsd@2 --csv scores.csv",
         ),
         first_screen=(
-            *("--pred", "--gt", "--pairs", "--metadata", "--structures", "--metrics", "--policy", "--ci"),
-            *("--statistic", "--show", "--protocol", "--json", "--csv", "--report", "--figures"),
+            *("--pred", "--gt", "--pairs", "--metadata", *first_flags(), "--policy", "--show", "--protocol"),
+            *("--json", "--csv", "--report", "--figures"),
         ),
     )
     compared = parser.add_argument_group("what is compared")

@@ -44,9 +44,9 @@ def help_of(facts: Facts, default: Any) -> str:
     return words.replace("%", "%%") + shown
 
 
-def first_flags(*groups: type[Any]) -> tuple[str, ...]:
-    """Return the flags of some groups that the first screen of help shows."""
-    return tuple(facts_of(one).flag for group in groups for one in fields(group) if facts_of(one).is_first)
+def first_flags() -> tuple[str, ...]:
+    """Return the flags of options that the first screen of help shows."""
+    return tuple(facts_of(one).flag for one in OPTIONS.values() if facts_of(one).is_first)
 
 
 def add_protocol(section: Any) -> None:

@@ -182,7 +182,6 @@ PATH = checked(_path)
 COUNT = checked(int, _within("a whole number of at least 1", lambda value: value >= 1))
 FINITE = number("a finite number", math.isfinite)
 PROBABILITY = number("a probability above 0 and up to 1", lambda value: 0 < value <= 1)
-SECONDS = number("seconds above 0", lambda value: value > 0)
 
 
 def add_interval_arguments(group: Any, *, n_resamples: int, preset: bool = False) -> None:
