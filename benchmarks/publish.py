@@ -1,11 +1,11 @@
-"""Runs the benchmarks and rewrites docs/benchmarks.md, and the comparison in README.md: `make bench`.
+"""Runs the benchmarks and rewrites benchmarks/results.md, docs/benchmarks.md and the README's comparison: `make bench`.
 
     python -m benchmarks.publish [--parts speed,scale,accuracy,coverage] [--quick] [--any-load] [--out FILE]
 
-Each part of the page stands between two marks, `<!-- begin: PART -->` and `<!-- end: PART -->`; only what was measured
-is replaced, with the command that made it and the machine it ran on. Times are not taken on a busy machine: where
-others keep more than 2 processors busy, the parts on speed and scale stay as they are, and the exit code is 3.
-`--quick` tries everything out on little data, and writes to build/ instead of docs/.
+Each part of results.md is between two marks, `<!-- begin: PART -->` and `<!-- end: PART -->`; only what was measured is
+replaced, with the command that made it and the machine it ran on. `benchmarks.digest` then makes the page for readers.
+Times are not measured on a busy machine: where other programs keep more than 2 processors busy, the parts on speed and
+scale stay as they are, and the exit code is 3. `--quick` runs everything on little data and writes to build/.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks import digest
 from benchmarks.accuracy.promises import OTHERS, SMOOTH
 from benchmarks.accuracy.surfaces import Answer
 from benchmarks.accuracy_summary import compare, promises, summarise
+from benchmarks.digest import DETAILS, replaced
 from benchmarks.machine import describe_machine
 
 PROJECT = Path(__file__).resolve().parents[1]
-PAGE = PROJECT / "docs" / "benchmarks.md"
 README = PROJECT / "README.md"
 QUICK_PAGE = PROJECT / "build" / "benchmarks-quick.md"
 
@@ -116,7 +117,7 @@ _INTERVALS = ("benchmarks/coverage/intervals.py",)
 _PAIRS = ("benchmarks/coverage/all_pairs.py",)
 _RANKS = ("benchmarks/coverage/phantom_ranks.py",)
 
-#: The parts of the page.
+#: The parts of the results.
 PARTS: Mapping[str, tuple[Run, ...]] = {
     "speed": (
         Run("Masks in memory", (*_SPEED, *_IN_TIME), (*_SPEED, "--quick"), _as_markdown),
@@ -200,15 +201,6 @@ def _output(command: Sequence[str], accepted: Sequence[int]) -> str:
     return "\n".join(line for line in ended.stdout.splitlines() if not line.startswith("... "))
 
 
-def replaced(page: str, part: str, text: str) -> str:
-    """Return the page with other text between the marks of a part."""
-    begin, end = f"<!-- begin: {part} -->", f"<!-- end: {part} -->"
-    if page.count(begin) != 1 or page.count(end) != 1:
-        raise SystemExit(f"The page should have {begin} and {end} once each.")
-    before, _, rest = page.partition(begin)
-    return f"{before}{begin}\n\n{text}\n\n{end}{rest.partition(end)[2]}"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Parse the command line, measure, write the page."""
     parser = argparse.ArgumentParser(
@@ -217,15 +209,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--parts", default=",".join(PARTS), help=f"some of {', '.join(PARTS)} (default: all)")
     parser.add_argument("--quick", action="store_true", help="on little data, to see that everything runs")
     parser.add_argument("--any-load", action="store_true", help="take times on a busy machine, too")
-    parser.add_argument("--out", type=Path, help="the page to write (default: docs/benchmarks.md)")
+    parser.add_argument("--out", type=Path, help="the page to write (default: benchmarks/results.md)")
     given = parser.parse_args(arguments)
     parts = given.parts.split(",")
     if unknown := sorted(set(parts) - set(PARTS)):
         parser.error(f"no part {', '.join(unknown)}; there are {', '.join(PARTS)}")
-    target = given.out or (QUICK_PAGE if given.quick else PAGE)
+    target = given.out or (QUICK_PAGE if given.quick else DETAILS)
     # Asked before anything runs: later the load would be our own.
     too_busy = os.getloadavg()[0] > MOST_LOAD and not given.any_load
-    page = PAGE.read_text(encoding="utf-8")
+    page = DETAILS.read_text(encoding="utf-8")
     for part in parts:
         if part in TIMED and too_busy:
             print(
@@ -236,8 +228,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         page = replaced(page, part, text)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page, encoding="utf-8")
-        if comparison and target == PAGE:
+        if comparison and target == DETAILS:
             README.write_text(replaced(README.read_text(encoding="utf-8"), "comparison", comparison), encoding="utf-8")
+    if target == DETAILS:
+        digest.write()
     print(f"written: {target}")
     return LEFT_OUT if too_busy and not TIMED.isdisjoint(parts) else 0
 

@@ -6,7 +6,7 @@ from benchmarks.accuracy.surfaces import Answer
 from benchmarks.accuracy_summary import compare, summarise
 from tests.conftest import PROJECT
 
-from benchmarks import publish
+from benchmarks import digest, publish
 
 TRUTH = {"hd": 1.0, "hd95": 2.0, "hd95_pooled": 3.0, "assd": 1.0, "masd": 1.0, "nsd": 1.0}
 
@@ -18,9 +18,29 @@ def test_only_what_was_measured_is_replaced():
         publish.replaced(page, "c", "new")
 
 
-def test_the_page_has_a_place_for_every_part():
-    page = publish.PAGE.read_text(encoding="utf-8")
+@pytest.mark.parametrize("path", [digest.PAGE, digest.DETAILS], ids=lambda path: path.name)
+def test_the_page_has_a_place_for_every_part(path):
+    page = path.read_text(encoding="utf-8")
+    assert list(digest.PARTS) == list(publish.PARTS)
     assert re.findall(r"<!-- begin: (\w+) -->", page) == re.findall(r"<!-- end: (\w+) -->", page) == list(publish.PARTS)
+
+
+def test_the_page_and_its_charts_are_made_from_the_results():
+    page = digest.PAGE.read_text(encoding="utf-8")
+    results = digest.DETAILS.read_text(encoding="utf-8")
+    made, charts = digest.digest(page, results)
+    assert made == page, "run python -m benchmarks.digest"
+    assert {name: (digest.IMAGES / name).read_text(encoding="utf-8") for name in charts} == charts
+    assert len(page.split()) < 3000, "one page of results; the rest belongs to benchmarks/results.md"
+    assert "0.342 (1.00)" in results
+    assert digest.digest(page, results.replace("0.342 (1.00)", "0.242 (1.00)"))[0] != page
+
+
+def test_promises_that_were_missed_are_on_the_page():
+    results, page = digest.DETAILS.read_text(encoding="utf-8"), digest.PAGE.read_text(encoding="utf-8")
+    missed = re.findall(r"^- FAIL +([^,]+)", results, flags=re.MULTILINE)
+    assert missed
+    assert all(f"- {name}" in page for name in missed)
 
 
 @pytest.mark.parametrize(("load", "options", "parts", "code"), [
