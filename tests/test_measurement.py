@@ -273,7 +273,7 @@ class TestGrids:
     def test_another_frame_of_reference_is_refused_unless_it_was_said_to_be_the_same(self):
         arrays, grid = pair(), Grid.from_spacing((24, 24, 24))
         pred, gt = (LabelMap((a,), grid, frame_of_reference=f) for a, f in zip(arrays, ("1.2", "1.3"), strict=True))
-        with pytest.raises(GridMismatch, match=r"frame of reference 1\.2, .*for measure\(\) to place\(\) before it"):
+        with pytest.raises(GridMismatch, match=r"frame of reference 1\.2, .*for measure\(\), to place\(\) before it"):
             measure(pred, gt, {"organ": 1})
         for said in ({"any_frame_of_reference": True}, {"trust_array": True}):
             placed = segauge.place(pred, gt, **said)

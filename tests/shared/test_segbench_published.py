@@ -59,8 +59,8 @@ def test_the_kits23_board_of_today(shared):
     board = make_leaderboard(record).board("kidney", "dice")
     assert [(row.model, row.place) for row in board.rows] == [("MOOSE", 1), ("TotalSegmentator", 1), ("CT-FM", None)]
     assert record["CT-FM"].exposure.level.value == "images"
-    # The page of the reference says 0.904 [0.881, 0.922]; on 20 cases without a failure the calibrated one is wider.
-    assert str(board["TotalSegmentator"].estimate) == "0.904 [0.817, 0.939]"
+    # The page of the reference says 0.904 [0.881, 0.922]; half a case beyond the 20 makes it wider on the low side.
+    assert str(board["TotalSegmentator"].estimate) == "0.904 [0.858, 0.925]"
     assert board.sentence.startswith("Tie for first: MOOSE")
 
 

@@ -150,7 +150,8 @@ def test_claim_of_the_liver(touchstone):
     assert (rival.pair.ci_low, rival.pair.ci_high) == pytest.approx((-0.010, 0.011), abs=1e-3)
     assert rival.wilcoxon_p == pytest.approx(1.5e-7, rel=0.05)
     assert found.verdict == "not shown"
-    assert found.probability_false == pytest.approx(0.47, abs=0.03)  # a difference of 0.07 standard errors
+    # A difference of 0.07 standard errors. Limits of the half-case interval never pass the mean, so nothing below 0.5.
+    assert found.probability_false == pytest.approx(0.5, abs=1e-9)
     assert found.equivalence > 0.975
 
 
