@@ -2,8 +2,10 @@
 
 import pytest
 
+from segbench.boards import leaderboard_of
 from segbench.site import render
-from tests.segbench.site.examples import analysed, hostile, many, organs, run_with_files
+from segbench.study_files import study_of_records
+from tests.segbench.site.examples import hostile, organs, run_with_files
 
 #: Pages take a second or two each to open on two busy cores.
 pytestmark = pytest.mark.slow
@@ -16,7 +18,9 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 def site(tmp_path_factory, browser):
     folder = tmp_path_factory.mktemp("below") / "some path" / "site"
     other = organs(seed=3, name="elsewhere", title="Elsewhere", shift=-0.1)
-    render([organs(), other], folder, title="Two places")
+    records = [organs(), other]
+    analysis = study_of_records(records, [leaderboard_of(record) for record in records])
+    render(records, folder, title="Two places", analysis=analysis)
     return folder
 
 
@@ -43,13 +47,6 @@ def quiet(opened, folder):
     return True
 
 
-def board_of(page):
-    """What is expected of the board, waited for: the page's policy forbids to wait for a script."""
-    from playwright.sync_api import expect
-
-    return expect(page.locator("#board"))
-
-
 def at(folder, address, anchor=""):
     class Place:
         def as_uri(self):
@@ -62,11 +59,11 @@ PAGES = (
     "index.html",
     "overall.html",
     "models.html",
-    "datasets.html",
+    "models/gamma.html",
     "methods.html",
+    "compare.html",
+    "case.html",
     "made-up/liver/dice.html",
-    "made-up/liver/dice.cases.html",
-    "made-up/liver/dice.groups.html",
     "made-up/average/dice.html",
     "embed/made-up/liver/dice.html",
 )
@@ -84,27 +81,15 @@ def test_pages_open_offline_and_fit_the_screen(site, visit, scheme, size):
 
 
 def test_cells_of_a_board_stand_in_line_on_a_phone(site, visit):
-    page = visit(site / "index.html", **PHONE).page
+    page = visit(site / "made-up/liver/dice.html", **PHONE).page
     rows = page.locator(".ranking tbody tr")
     edges = {round(rows.nth(k).locator(cell).bounding_box()["x"]) for k in (0, 1) for cell in ("a.model", "td.value")}
     assert len(edges) == 1
 
 
-def test_no_word_of_a_count_is_broken(pictured, visit):
-    # As narrow as a table still is one.
-    page = visit(pictured / "made-up/organ/nsd.html", viewport={"width": 760, "height": 900}).page
-    lines = """(span) => {
-        const range = document.createRange(), text = span.firstChild, word = text.data.lastIndexOf("unscored");
-        range.setStart(text, word);
-        range.setEnd(text, text.length);
-        return range.getClientRects().length;
-    }"""
-    assert page.locator(".ranking td[data-label=missed] > .small").evaluate(lines) == 1
-
-
 @pytest.mark.parametrize(("scheme", "size"), [("light", DESKTOP), ("dark", PHONE)])
 def test_pictures_of_cases_show_the_image_and_fit_the_screen(pictured, visit, scheme, size):
-    opened = visit(pictured / "made-up/organ/nsd.cases.html", color_scheme=scheme, **size)
+    opened = visit(at(pictured, "made-up/organ/nsd.html", "#cases"), color_scheme=scheme, **size)
     page = opened.page
     assert quiet(opened, pictured)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -122,7 +107,7 @@ def test_pictures_of_cases_show_the_image_and_fit_the_screen(pictured, visit, sc
 
 
 def test_the_curve_of_the_surface_dice_answers_the_pointer(pictured, visit):
-    opened = visit(pictured / "made-up/organ/nsd.html", **DESKTOP)
+    opened = visit(at(pictured, "made-up/organ/nsd.html", "#cases"), reduced_motion="reduce", **DESKTOP)
     point = opened.page.locator("#tolerance [aria-label^='cut at 2.5:']").first
     assert point.count() == 1
     point.hover(force=True)
@@ -137,72 +122,86 @@ def test_the_curve_of_the_surface_dice_answers_the_pointer(pictured, visit):
     assert quiet(opened, pictured)
 
 
-def heading(page):
-    return " ".join(page.locator("#board .board-title").inner_text().split())
+def test_the_overview_filters_and_leads_to_a_comparison(site, visit):
+    from playwright.sync_api import expect
 
-
-def test_selectors_change_the_board_and_the_address(site, visit):
     opened = visit(site / "index.html", **DESKTOP)
     page = opened.page
-    assert heading(page) == "all structures by Dice coefficient on made-up"
-    page.get_by_label("Structure").select_option(label="spleen")
-    page.get_by_text("spleen by Dice coefficient on made-up").wait_for()
-    page.get_by_label("Metric").select_option(label="95 % Hausdorff distance")
-    board_of(page).to_contain_text("Hausdorff distance on made-up", use_inner_text=True)
-    assert page.url.endswith("#set=made-up&structure=spleen&metric=hd95")
-    page.get_by_label("Test set").select_option(label="made-up (2)")
-    board_of(page).to_contain_text("on made-up (2)", use_inner_text=True)
-    assert heading(page).startswith("spleen by 95 % Hausdorff distance")
-    page.go_back()
-    board_of(page).not_to_contain_text("on made-up (2)", use_inner_text=True)
+    matrix = page.locator("[data-matrix=made-up]")
+    rows = matrix.locator("[data-shown=dice] tbody tr")
+    expect(rows.locator("visible=true")).to_have_count(4)
+    matrix.get_by_label("Only models not trained").check()
+    expect(rows.locator("visible=true")).to_have_count(3)
+    matrix.get_by_label("Search").fill("bet")
+    expect(rows.locator("visible=true")).to_have_count(1)
+    assert "search=bet" in page.url
+    again = visit(at(site, "index.html", page.url.partition("index.html")[2]), **DESKTOP).page
+    expect(again.locator("[data-matrix=made-up] [data-shown=dice] tbody tr").locator("visible=true")).to_have_count(1)
+    matrix.get_by_label("Search").fill("")
+    for name in ("alpha", "gamma"):
+        matrix.locator(f"[data-shown=dice] [data-model={name}]").check()
+    matrix.get_by_role("link", name="Compare alpha and gamma").click()
+    expect(page.locator("#explored")).to_contain_text("alpha is significantly better than gamma.")
+    expect(page.locator("#explored circle")).to_have_count(24)
     assert quiet(opened, site)
 
 
-def test_a_deep_link_opens_its_board(site, visit):
-    opened = visit(at(site, "index.html", "#set=elsewhere&structure=liver&metric=hd95&ranked=1"), **DESKTOP)
-    board_of(opened.page).to_contain_text("liver", use_inner_text=True)
-    assert opened.page.get_by_label("Structure").input_value() == "liver"
-    assert opened.page.get_by_label("only ranked models").is_checked()
+def test_a_dot_of_a_comparison_opens_its_case_and_its_neighbours(site, visit):
+    from playwright.sync_api import expect
+
+    opened = visit(at(site, "compare.html", "#set=made-up&structure=liver&metric=dice&a=alpha&b=gamma"), **DESKTOP)
+    page = opened.page
+    expect(page.locator("#explored circle")).to_have_count(24)
+    page.locator("#explored svg a[href*=case_003]").first.focus()
+    page.keyboard.press("Enter")
+    expect(page.locator("#explored h2")).to_have_text("case_003")
+    expect(page.locator("#explored")).to_contain_text("Number 1 of 24 from the hardest.")
+    page.get_by_role("button", name="Easier case").click()
+    expect(page.locator("#explored")).to_contain_text("Number 2 of 24 from the hardest.")
+    assert "case=case_" in page.url
     assert quiet(opened, site)
 
 
-def test_a_link_to_what_is_not_there_opens_the_first_board(site, visit):
-    opened = visit(at(site, "index.html", "#set=../../etc&structure=%3Cscript%3E&metric=__proto__"), **DESKTOP)
-    opened.page.wait_for_timeout(300)
-    assert heading(opened.page).startswith("all structures by Dice")
+def test_an_address_of_what_is_not_there_opens_the_first_choice(site, visit):
+    from playwright.sync_api import expect
+
+    opened = visit(at(site, "case.html", "#set=../../etc&structure=%3Cscript%3E&metric=__proto__&case=x"), **DESKTOP)
+    expect(opened.page.locator("#explored h2")).to_have_text("case_003")
     assert quiet(opened, site)
 
 
 def names(page):
-    return page.locator("#board tbody .model").all_inner_texts()
+    return page.locator(".ranking tbody .model").all_inner_texts()
 
 
 def test_a_board_is_sorted_by_a_click_or_a_key(site, visit):
-    page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **DESKTOP).page
-    board_of(page).to_contain_text("liver", use_inner_text=True)
+    page = visit(site / "made-up/liver/dice.html", **DESKTOP).page
     before = names(page)
-    page.locator("#board thead button", has_text="model").click()
+    page.locator(".ranking thead button", has_text="model").click()
     assert names(page) == sorted(before)
-    assert page.locator("#board th[aria-sort=ascending]").count() == 1
+    assert page.locator(".ranking th[aria-sort=ascending]").count() == 1
     page.keyboard.press("Enter")
     assert names(page) == sorted(before, reverse=True)
-    page.locator("#board thead button", has_text="wins again").click()
+    page.locator(".ranking thead button", has_text="chance to lead").click()
     # A model that is not ranked has no such number, and stays behind all others.
     assert names(page)[-1] == "peeker"
 
 
-def test_only_ranked_models_are_shown_when_asked(site, visit):
-    page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **DESKTOP).page
-    board_of(page).to_contain_text("liver", use_inner_text=True)
-    assert page.get_by_role("link", name="peeker").is_visible()
-    page.get_by_label("only ranked models").check()
-    assert not page.get_by_role("link", name="peeker").is_visible()
+def test_tabs_are_in_the_address(site, visit):
+    from playwright.sync_api import expect
+
+    page = visit(at(site, "made-up/liver/dice.html", "#stability"), **DESKTOP).page
+    expect(page.locator("section.tab").locator("visible=true")).to_have_count(1)
+    expect(page.locator("#h-stability")).to_be_visible()
+    page.get_by_role("link", name="Groups").click()
+    expect(page.locator("#h-groups")).to_be_visible()
+    expect(page.locator("#h-stability")).not_to_be_visible()
 
 
 def test_the_reason_of_an_exposure_can_be_read(site, visit):
-    page = visit(at(site, "index.html", "#set=made-up&structure=liver&metric=dice"), **PHONE).page
-    page.locator("#board summary", has_text="saw labels").click()
-    assert page.locator("#board .reason", has_text="trained on").is_visible()
+    page = visit(site / "made-up/liver/dice.html", **PHONE).page
+    page.locator(".ranking summary", has_text="yes").click()
+    assert page.locator(".ranking .reason", has_text="trained on").is_visible()
 
 
 def test_the_theme_button_turns_the_page_dark(site, visit):
@@ -213,47 +212,22 @@ def test_the_theme_button_turns_the_page_dark(site, visit):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 24, 28)"
 
 
-def test_the_cases_are_sorted_and_filtered(site, visit):
-    page = visit(site / "made-up/liver/dice.cases.html", **DESKTOP).page
-    table = page.locator("[data-table=cases]")
-    table.locator("input").fill("case_003")
-    assert table.locator("tbody tr").count() == 1
-    assert "gamma (missed)" in table.inner_text()
-
-
-def test_columns_of_further_models_are_loaded_when_asked_for(tmp_path, visit):
+def test_the_cases_are_loaded_and_filtered(site, visit):
     from playwright.sync_api import expect
 
-    render([analysed(many(12, 23, 1))], tmp_path)
-    opened = visit(tmp_path / "made-up/organ-1/dice.cases.html", **DESKTOP)
-    table, press = opened.page.locator("[data-table=cases]"), opened.page.locator("[data-more-columns]")
-    heads = table.locator("thead th")
-    expect(heads).to_have_count(1 + 10 + 1)
-    heads.nth(2).locator("button").click()
-    heads.nth(11).locator("button").click()
-    expect(press).to_have_text("Show models 11 to 20 of 23, too")
-    press.click()
-    expect(heads).to_have_count(1 + 20 + 1)
-    # What was sorted by stays so, at its new place.
-    assert heads.nth(21).get_attribute("aria-sort") == "ascending"
-    press.click()
-    expect(heads).to_have_count(1 + 23 + 1)
-    expect(press).to_be_hidden()
-    assert all(text for text in table.locator("tbody tr").first.locator("td.number").all_inner_texts())
-    heads.nth(23).locator("button").click()
-    assert heads.nth(23).get_attribute("aria-sort") == "ascending"
-    assert quiet(opened, tmp_path)
-    (tmp_path / "made-up/organ-1/dice.cases.2.js").unlink()
-    again = visit(tmp_path / "made-up/organ-1/dice.cases.html", **DESKTOP).page
-    again.locator("[data-more-columns]").click()
-    expect(again.locator("[data-more-columns]")).to_contain_text("could not be loaded")
+    page = visit(at(site, "made-up/liver/dice.html", "#cases"), **DESKTOP).page
+    table = page.locator("[data-table=late]")
+    expect(table.locator("tbody tr")).to_have_count(24)
+    table.locator("input").fill("case_003")
+    expect(table.locator("tbody tr")).to_have_count(1)
 
 
-def test_without_a_script_the_first_board_is_there(site, browser):
+def test_without_a_script_all_tabs_of_a_board_are_there(site, browser):
     context = browser.new_context(offline=True, java_script_enabled=False)
     page = context.new_page()
-    page.goto((site / "index.html").as_uri())
-    assert page.locator("#board tbody tr").count() == 4
+    page.goto((site / "made-up/liver/dice.html").as_uri())
+    assert page.locator(".ranking tbody tr").count() == 4
+    assert all(one.is_visible() for one in page.locator("section.tab").all())
     context.close()
 
 
@@ -271,7 +245,7 @@ def test_hostile_names_are_text(attacked, visit, pattern):
 
 def test_the_site_is_accessible(site, visit):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-    for address in ("index.html", "made-up/liver/dice.html", "models.html", "datasets.html", "methods.html"):
+    for address in ("index.html", "made-up/liver/dice.html", "compare.html", "models.html", "methods.html"):
         opened = visit(site / address, bypass_csp=True, **DESKTOP)
         found = axe.Axe().run(opened.page).response["violations"]
         assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == [], address
@@ -279,6 +253,6 @@ def test_the_site_is_accessible(site, visit):
 
 def test_pages_with_pictures_are_accessible(pictured, visit):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
-    opened = visit(pictured / "made-up/organ/nsd.cases.html", bypass_csp=True, **DESKTOP)
+    opened = visit(at(pictured, "made-up/organ/nsd.html", "#cases"), bypass_csp=True, **DESKTOP)
     found = axe.Axe().run(opened.page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == []

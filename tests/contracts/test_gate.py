@@ -27,7 +27,7 @@ READERS = {
     "segbench.records.parquet": "rows of a record's scores counted before they are read",
     "segbench.downloads.archives": "bytes, entries and names counted as they come out",
     "segbench.downloads.fetching": "bytes counted as they come",
-    "segbench.studies.reading": "mapped into memory, to look at its beginning",
+    "segbench.study_files": "mapped into memory, to look at its beginning",
     "segbench.prediction.remote": "what a model wrote in a sandbox, within the size that was asked for",
 }
 #: Where we open what we made ourselves: templates, locks, journals, marks, logs.
@@ -35,7 +35,7 @@ OWN = {
     "segauge.cli.ending", "segauge.executors.worker", "segauge.integrations.grand_challenge", "segauge.io.journal",
     "segauge.report.html", "segauge.report.viewer", "segbench.cards.library", "segbench.locks",
     "segbench.prediction.environments", "segbench.prediction.modal_cloud", "segbench.prediction.running",
-    "segbench.site.pages", "segbench.studies.page", "segbench.studies.rendering", "segbench.typed",
+    "segbench.site.drawing", "segbench.site.pages", "segbench.typed",
 }  # fmt: skip
 
 

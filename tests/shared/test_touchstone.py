@@ -23,7 +23,7 @@ from segbench.analysis.groups import (
 )
 from segbench.analysis.maps import significance_map
 from segbench.boards import rules_of
-from segbench.studies.reading import StudyOptions, read_study
+from segbench.study_files import StudyOptions, read_study
 
 pytestmark = pytest.mark.shared
 

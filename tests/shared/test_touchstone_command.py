@@ -144,7 +144,7 @@ def test_the_web_board_and_its_pairing_by_row(theirs, tables):
 
 
 def test_the_page_explains_what_equal_cases_pairing_and_intervals_change(ours):
-    page = unescape((ours / "index.html").read_text(encoding="utf-8"))
+    page = unescape((ours / "methods.html").read_text(encoding="utf-8"))
     for words in (
         "743 in all, 656 that all have",
         "without 87 cases that the other models have",
@@ -213,7 +213,7 @@ def test_one_command_writes_every_figure_and_table_of_theirs(shared, tmp_path):
         for family in FAMILIES
     }
     assert sorted(name for name in expected if not (out / name).is_file()) == []
-    page = (out / "index.html").read_text(encoding="utf-8")
+    page = (out / "methods.html").read_text(encoding="utf-8")
     linked = set(re.findall(r'href="((?:figures|tables)/[^"]+)"', page))
     assert sorted(expected - linked) == []
     assert sorted(link for link in linked if not (out / link).is_file()) == []

@@ -37,7 +37,7 @@ from segauge.stats.planning import (
 from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequencies
 from segauge.stats.scales import Scale, scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
-from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, ScoredSet
+from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, CaseRule, ScoredSet
 from segauge.stats.shared_cases import score_matrix
 from segauge.stats.stability import OrderStability, order_stability
 from segauge.stats.stratification import StratifiedGap, stratified_gap
@@ -58,6 +58,7 @@ __all__ = [
     "Board",
     "BoardRow",
     "BoardRules",
+    "CaseRule",
     "Change",
     "Comparison",
     "ConfidenceDistribution",

@@ -106,8 +106,8 @@ def _simultaneous(level: float, family: int) -> str:
     if family < 2:
         return f", {100 * level:g} %"
     return (
-        f" over all {family} pairs of this map; intervals hold for all of them together at {100 * level:g} %, so "
-        "one may reach 0 where the step-down test decides"
+        f" over all {family} pairs of this map; intervals hold for all of them together at {100 * level:g} %: one "
+        "excludes 0 where the pair is decided"
     )
 
 

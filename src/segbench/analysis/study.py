@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.stats import Board, OrderStability, ScoredSet, ScoreMatrix
+from segauge.stats import AVERAGE, Board, CaseRule, OrderStability, ScoredSet, ScoreMatrix
 from segbench.analysis.audit import Coverage, audit_coverage
 from segbench.analysis.cohort import Cohort, describe_cohort
 from segbench.analysis.contrasts import ChangedWinner, PositionPairing, TypicalCase, changed_winners, typical_case
@@ -58,6 +58,25 @@ class SetAnalysis:
     pairing: Mapping[str, PositionPairing]
     typical: Mapping[str, TypicalCase]
     web: Mapping[str, tuple[WebRow, ...]]
+    rules: Rules
+
+    @property
+    def case_rule(self) -> CaseRule:
+        """Which cases the boards count."""
+        return self.rules.cases
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """Level, resamples and seed of the boards."""
+        names = ("level", "n_resamples", "seed")
+        return {"interval": self.rules.ci, **{name: getattr(self.rules, name) for name in names}}
+
+    def of_structure(self, structure: str) -> SetAnalysis:
+        """Return what pages of one structure are made of: its scores."""
+        scored = self.scored if structure == AVERAGE else self.scored.select(structures=[structure])
+        nothing: dict[str, Any] = dict.fromkeys(("groups", "aggregated", "boxes", "aggregated_boxes", "parts"), ())
+        nothing |= {key: {} for key in ("boards", "maps", "stability", "winners", "pairing", "typical", "web")}
+        return replace(self, scored=scored, cohort=None, **nothing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +106,7 @@ def analyze(
     title: str = "",
     models: Mapping[str, RegisteredModel] | None = None,
     metrics: Sequence[str] = (),
+    joint: Sequence[int] | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> Analysis:
@@ -98,6 +118,7 @@ def analyze(
         title: of the page; the names of the test sets if empty.
         models: what the registry says about the models.
         metrics: all that a test set has unless chosen.
+        joint: which test sets have a board together, by their numbers; all of them if None.
         jobs: worker processes; no number depends on how many these are.
         progress: called with what is done, how many steps are, and of how many.
 
@@ -106,16 +127,17 @@ def analyze(
     planned: dict[tuple[Any, ...], list[Step]] = {}
     for i, one in enumerate(inputs):
         planned |= {(i, *key): steps for key, steps in set_steps(one, rules, chosen[i]).items()}
-    if len(inputs) > 1 and all(len(one.scored.models) > 1 for one in inputs):
-        shared = [metric for metric in chosen[0] if all(metric in other for other in chosen)]
-        planned["joint",] = joint_steps([one.scored for one in inputs], shared, rules)
+    together = range(len(inputs)) if joint is None else joint
+    if len(together) > 1 and all(len(inputs[i].scored.models) > 1 for i in together):
+        shared = [metric for metric in chosen[together[0]] if all(metric in chosen[i] for i in together)]
+        planned["joint",] = joint_steps([inputs[i].scored for i in together], shared, rules)
     found = compute(planned, jobs=jobs, progress=progress)
     sets = tuple(
         _set_analysis(one, rules, chosen[i], {key[1:]: results for key, results in found.items() if key[0] == i})
         for i, one in enumerate(inputs)
     )
-    joint = tuple(board for board in found.get(("joint",), ()) if board is not None)
-    return Analysis(title or " and ".join(one.name for one in sets), rules, sets, joint, dict(models or {}))
+    over_all = tuple(board for board in found.get(("joint",), ()) if board is not None)
+    return Analysis(title or " and ".join(one.name for one in sets), rules, sets, over_all, dict(models or {}))
 
 
 def _comparable(scored: ScoredSet, metrics: Sequence[str]) -> list[str]:
@@ -144,7 +166,11 @@ def _set_analysis(
         for name, models in scored.incomplete_structures.items()
     ]
     left_out += [*_small_families(given, rules), *_without_means(given, metrics, rules)]
-    boards = {metric: tuple(found["boards", metric]) for metric in metrics if ("boards", metric) in found}
+    boards = {
+        metric: given.boards.get(metric) or tuple(found["boards", metric])
+        for metric in metrics
+        if ("boards", metric) in found
+    }
     groups, aggregated = (
         tuple(one for metric in metrics for one in found.get((kind, metric), ()) if one is not None)
         for kind in ("groups", "aggregated")
@@ -176,6 +202,7 @@ def _set_analysis(
         {metric: found["pairing", metric][0] for metric in boards},
         {metric: one for metric, one in typical.items() if one is not None},
         {metric: web_board(scored, metric) for metric in boards} if theirs else {},
+        rules,
     )
 
 

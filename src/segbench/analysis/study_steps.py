@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from segauge.stats import (
     AVERAGE,
+    Board,
     OrderStability,
     ScoredSet,
     board_on,
@@ -31,6 +32,7 @@ class StudyInput:
         findings: what reading the files found, in words.
         split: metadata column of the official splits; None if there is none.
         strata: name of another column and per case its stratum, to hold gaps against; None if not asked for.
+        boards: per metric the boards, where a record has them already.
 
     """
 
@@ -39,6 +41,7 @@ class StudyInput:
     findings: tuple[str, ...] = ()
     split: str | None = None
     strata: tuple[str, Mapping[str, str]] | None = None
+    boards: Mapping[str, tuple[Board, ...]] = field(default_factory=dict)
 
 
 def set_steps(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> dict[tuple[str, str], list[Step]]:
@@ -46,12 +49,14 @@ def set_steps(given: StudyInput, rules: Rules, metrics: Sequence[str]) -> dict[t
     planned: dict[tuple[str, str], list[Step]] = {}
     scored = given.scored
     for metric in metrics if len(scored.models) > 1 else ():
-        contests = tuple(contests_of(scored, metric, rules))
+        known = given.boards.get(metric, ())
+        contests = () if known else tuple(contests_of(scored, metric, rules))
+        leading = known[0].structure if known else contests[0].structure
         planned["boards", metric] = [
             Step(f"{one.structure} {one.average} {metric}".replace("  ", " "), make_board, (one, rules))
             for one in contests
         ]
-        planned["parts", metric] = list(_part_steps(given, metric, contests[0].structure, rules))
+        planned["parts", metric] = list(_part_steps(given, metric, leading, rules))
         # As a copy: what the test set remembers of earlier questions need not travel to a worker.
         planned["pairing", metric] = [Step(f"{metric} by position", position_pairing, (replace(scored), metric))]
         planned["stability", metric] = [Step(f"order by {metric}", _stability, (replace(scored), metric, rules))]

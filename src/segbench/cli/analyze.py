@@ -20,8 +20,9 @@ from segbench.boards import PRESETS, Rules, rules_of
 from segbench.cli.printing import check_folder, progress_bar
 from segbench.cli.results import job_count
 from segbench.pipeline import worker_count
-from segbench.studies import StudyOptions, read_study, records_in, write_study
-from segbench.studies.words import changes, outcome, warnings_of
+from segbench.site import render
+from segbench.site.words import changes, outcome, warnings_of
+from segbench.study_files import StudyOptions, read_study, record_of, records_in
 
 
 def add_parser(subparsers: Any) -> None:
@@ -101,10 +102,13 @@ def run(args: argparse.Namespace) -> int:
     jobs = args.jobs or worker_count(table for one in inputs for table in one.scored.tables.values())
     with progress_bar("analysing") as told:
         analysis = analyze(inputs, rules, title=args.title, models=models, jobs=jobs, progress=told)
-    with progress_bar("drawing") as told:
-        written = write_study(analysis, args.out, endings=endings, processes=args.jobs, progress=told)
+    records = [record_of(one, models, rules) for one in inputs]
+    with progress_bar("pages") as told:
+        written = render(
+            records, args.out, title=args.title, analysis=analysis, endings=endings, jobs=jobs, progress=told
+        )
     _print(analysis)
-    made = f"page, {counted(written.n_figures, 'figure')}, {counted(written.n_tables, 'table')}"
+    made = f"site, {counted(written.n_figures, 'figure')}, {counted(written.n_tables, 'table')}"
     console().print(f"{written.page}: {made}", markup=False, soft_wrap=True)
     return 0
 

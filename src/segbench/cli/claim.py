@@ -26,7 +26,7 @@ from segbench.analysis import (
 from segbench.analysis.claims.grammar import EVERYBODY
 from segbench.analysis.entries import aliases_of
 from segbench.cli.analyze import add_reading_arguments, add_rule_arguments, rules_of_arguments, study_options
-from segbench.studies import read_study
+from segbench.study_files import read_study
 
 
 def add_parser(subparsers: Any) -> None:

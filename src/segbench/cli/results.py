@@ -10,13 +10,14 @@ from typing import Any
 from segauge.cli.terminal import say_written
 from segauge.errors import InvalidInput
 from segauge.plural import counted
-from segbench.boards import RULES, Leaderboard, make_leaderboard
+from segbench.boards import RULES, Leaderboard, leaderboard_of, make_leaderboard
 from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
 from segbench.config import RunConfig, read_config
 from segbench.pipeline import worker_count
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, dataset
 from segbench.site import RunFiles, render
+from segbench.study_files import study_of_records
 from segbench.verification import recorded_files, verify_statistics
 
 #: Exit code of a record whose numbers do not follow.
@@ -211,6 +212,10 @@ def render_pages(
 ) -> None:
     """Make the pages of records; without `checks` they say that the statistics were just computed."""
     said = [_JUST_COMPUTED] * len(records) if checks is None else checks
+    with progress_bar("analysing"):
+        analysis = study_of_records(records, [leaderboard_of(record) for record in records], jobs)
     with progress_bar("pages") as told:
-        front = render(records, folder, title=title, checks=said, files=files, jobs=jobs, progress=told)
-    console().print(f"written: open {front}", markup=False)
+        made = render(
+            records, folder, title=title, checks=said, files=files, analysis=analysis, jobs=jobs, progress=told
+        )
+    console().print(f"written: open {made.page}", markup=False)

@@ -25,6 +25,10 @@ class Axis:
         share = (value - self.low) / (self.high - self.low)
         return f"{MARGIN + min(max(share, 0.0), 1.0) * (WIDTH - 2 * MARGIN):.1f}"
 
+    def is_beyond(self, value: float) -> bool:
+        """Whether a value lies beyond an end, and is drawn there with a mark."""
+        return not self.low <= value <= self.high
+
 
 def axis_for(values: Iterable[float | None], bounds: tuple[float, float] = (-math.inf, math.inf)) -> Axis | None:
     """Return the axis that holds all values, within the bounds of the scale; None where there is no value."""

@@ -45,14 +45,14 @@ class BoardPage:
         pictures: the figures.
         glance: every metric of the structure.
         order: models in the order of the board.
-        plans: neighbours, and how many cases it would take to tell them apart.
-        flips: cases without which another model would come first, and which one.
+        plans: neighbours, and how many cases it would take to separate them.
+        flips: cases without which another model would lead, and which one.
 
     """
 
     metrics: list[tuple[str, str, bool]]
     structures: list[tuple[str, str, bool]]
-    pictures: list[Picture]
+    pictures: dict[str, Picture]
     glance: list[Glance]
     order: list[str]
     plans: list[PairPlan]
@@ -69,7 +69,7 @@ def board_page(chapter: Chapter, board: Board, scores: ScoreMatrix | None) -> Bo
             for structure, metric in chapter.places
             if metric == board.metric
         ],
-        [Picture.of(one) for one in board_illustrations(chapter, board, scores)],
+        {one.key: Picture.of(one) for one in board_illustrations(chapter, board, scores)},
         [
             Glance(chapter.axis(one), chapter.address(one), {s.model: s for s in one.rows}, board_axis(one))
             for one in same_structure
@@ -95,7 +95,7 @@ def board_illustrations(chapter: Chapter, board: Board, scores: ScoreMatrix | No
 
 def scores_of(chapter: Chapter, board: Board) -> ScoreMatrix | None:
     """Return the scores behind the board of one structure."""
-    return chapter.scored.matrix(board.structure, board.metric, "failed")
+    return chapter.scored.matrix(board.structure, board.metric, chapter.case_rule)
 
 
 def ranked_models(board: Board) -> tuple[str, ...]:
@@ -127,7 +127,7 @@ def _pair_figures(chapter: Chapter, board: Board, ranked: Sequence[str], cut: st
         "differences",
         "Paired differences",
         f"Mean of the differences per case, with {level} intervals that hold for all pairs together; significant ones "
-        f"are marked. The test goes step by step, so a pair may be decided though its interval just holds 0.{few}",
+        f"are marked, and only their intervals exclude 0.{few}",
         partial(
             figures.forest,
             [pair_row(pair) for pair in shown],

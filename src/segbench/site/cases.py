@@ -10,18 +10,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge import Status
 from segauge.report.figures.charting import number_text
-from segauge.report.html import packed_column, rounded
-from segauge.stats import AVERAGE, Board, ScoreMatrix
-from segbench.records import RunRecord
+from segauge.report.html import rounded
+from segauge.stats import AVERAGE, Board, PairResult, ScoreMatrix
 
-#: Metadata columns that stand beside the scores.
-MOST_COLUMNS = 8
-#: Models that can have a column, the first of the board: those of a hundred would make a site of gigabytes.
+#: Models whose scores pages can load, the first of the board: those of a hundred would make a site of gigabytes.
 MOST_MODELS = 30
-#: Models whose columns stand in the page itself; those of the others are in files that it loads so many at a time.
-MODELS_AT_ONCE = 10
 #: Cases in the short lists.
 MOST_LISTED = 10
 
@@ -83,28 +77,6 @@ class CaseScores:
         return number_text(value) if self.unit in ("", "1") else f"{number_text(value)} {self.unit}"
 
 
-@dataclass(frozen=True)
-class CaseTable:
-    """All cases of a board.
-
-    Attributes:
-        packed: the table as columns, with the first models.
-        more: columns of further models, which are loaded when somebody asks for them.
-        next_column: where these go.
-        hardest, disagreeing: the hardest cases, and those of the largest disagreement.
-        columns, left_out: how many models can have a column, and how many cannot.
-
-    """
-
-    packed: dict[str, Any]
-    more: list[list[dict[str, Any]]]
-    next_column: int
-    hardest: list[HardCase]
-    disagreeing: list[HardCase]
-    columns: int
-    left_out: int
-
-
 def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
     """Return the scores of a board's cases; None for the average over structures, which no case has."""
     matrix = None if scores is None or board.structure == AVERAGE else scores.scored_cases()
@@ -119,52 +91,41 @@ def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:
     return CaseScores(order, matrix.cases, values, failed, tuple(found), board.unit)
 
 
-def case_table(record: RunRecord, board: Board, matrix: ScoreMatrix | None) -> CaseTable | None:
-    """Return the cases of a board as its page shows them; None for the average over structures."""
-    scores = case_scores(board, matrix)
-    if scores is None:
-        return None
-    models = [
-        {"name": name, "number": True, "values": [rounded(value) for value in scores.values[:, place].tolist()]}
-        for place, name in enumerate(scores.models[:MOST_MODELS])
-    ]
-    first, more = models[:MODELS_AT_ONCE], models[MODELS_AT_ONCE:]
-    columns: list[dict[str, Any]] = [{"name": "case", "values": list(scores.cases)}, *first]
-    columns.append({"name": "failed", "values": _failures(record, board.structure, scores.cases, scores.models)})
-    columns += _metadata(record, scores.cases)
-    packed = {"columns": [packed_column(column) for column in columns], "rows": len(scores.cases)}
-    apart = sorted(scores.hardest, key=lambda one: (-one.spread, one.case))[:MOST_LISTED]
-    return CaseTable(
-        packed,
-        [more[start : start + MODELS_AT_ONCE] for start in range(0, len(more), MODELS_AT_ONCE)],
-        1 + len(first),
-        list(scores.hardest[:MOST_LISTED]),
-        apart,
-        len(models),
-        len(scores.models) - len(models),
+def score_file(board: Board, scores: CaseScores) -> dict[str, Any]:
+    """Return the scores of a board's cases and its pairs, as its page and those that compare models load them."""
+    models = scores.models[:MOST_MODELS]
+    number = {name: place for place, name in enumerate(models)}
+    kept = [pair for pair in board.pairs if pair.a in number and pair.b in number]
+    return {
+        "models": list(models),
+        "cases": list(scores.cases),
+        "unit": "" if scores.unit == "1" else scores.unit,
+        "higher": board.higher_is_better,
+        "values": [[rounded(value) for value in scores.values[:, j].tolist()] for j in range(len(models))],
+        "failed": [np.flatnonzero(scores.failed[:, j]).tolist() for j in range(len(models))],
+        "hardest": [scores.cases.index(one.case) for one in scores.hardest],
+        "by_ranks": board.is_by_ranks,
+        "pairs": [
+            [number[pair.a], number[pair.b], *(rounded(x) for x in _limits(pair)), pair.n, pair.verdict]
+            for pair in kept
+        ],
+    }
+
+
+def _limits(pair: PairResult) -> tuple[float | None, ...]:
+    return (
+        pair.delta,
+        pair.ci_low,
+        pair.ci_high,
+        getattr(pair, "alone_low", None),
+        getattr(pair, "alone_high", None),
+        pair.p_value,
     )
 
 
-def _failures(record: RunRecord, structure: str, cases: tuple[str, ...], models: Sequence[str]) -> list[str]:
-    """Return per case which models failed on it, and how."""
-    found: dict[str, list[str]] = {}
-    for name in models:
-        table = record.tables[name]
-        states = table.status[:, table.structures.index(structure)]
-        # Most did not fail: two comparisons of whole columns find those that did.
-        for i in np.flatnonzero((states != Status.PRESENT) & (states != Status.ABSENT)):
-            found.setdefault(table.cases[i], []).append(f"{name} ({states[i].value})")
-    return [", ".join(found.get(case, ())) for case in cases]
-
-
-def _metadata(record: RunRecord, cases: tuple[str, ...]) -> list[dict[str, Any]]:
-    known = {case.case_id: case.metadata for case in record.cases}
-    names = list(dict.fromkeys(str(name) for case in record.cases for name in case.metadata))[:MOST_COLUMNS]
-    return [{"name": name, "values": [_text(known.get(case, {}).get(name)) for case in cases]} for name in names]
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
+def disagreeing(scores: CaseScores) -> list[HardCase]:
+    """Return the cases where the models are furthest apart."""
+    return sorted(scores.hardest, key=lambda one: (-one.spread, one.case))[:MOST_LISTED]
 
 
 def hard_cases(

@@ -10,10 +10,11 @@ from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
 from segauge.report.naming import named
 from segauge.scores import MetricInfo
-from segauge.stats import AVERAGE, Board, ScoredSet
+from segauge.stats import AVERAGE, Board, CaseRule, ScoredSet
+from segbench.addresses import numbered, slugs
+from segbench.analysis import SetAnalysis
 from segbench.boards import Leaderboard, leaderboard_of, scored_set_of
 from segbench.records import RunRecord
-from segbench.site.addresses import query, slugs
 from segbench.site.counts import Counts, counts_of
 
 #: Fewer tolerances than this make no curve.
@@ -36,6 +37,8 @@ class Chapter:
         model_keys: per model its part of addresses.
         places: structure and metric of every board, in the order of the selectors.
         seconds: per model the mean time of a prediction; None where it was not taken.
+        study: groups, cohort, audit and everything else that was analysed.
+        has_exposures: whether it is known what the models saw in training.
 
     """
 
@@ -50,6 +53,8 @@ class Chapter:
     model_keys: dict[str, str] = field(default_factory=dict)
     places: tuple[tuple[str, str], ...] = ()
     seconds: dict[str, float | None] = field(default_factory=dict)
+    study: SetAnalysis | None = None
+    has_exposures: bool = True
     _counts: dict[str, dict[str, Counts]] = field(default_factory=dict)
     _structures: dict[str, str] = field(default_factory=dict)
     _metrics: dict[str, str] = field(default_factory=dict)
@@ -57,7 +62,12 @@ class Chapter:
     @cached_property
     def scored(self) -> ScoredSet:
         """The scores that the boards are made of."""
-        return scored_set_of(self.record)
+        return scored_set_of(self.record) if self.study is None else self.study.scored
+
+    @property
+    def case_rule(self) -> CaseRule:
+        """Which cases the boards count."""
+        return "failed" if self.study is None else self.study.case_rule
 
     @cached_property
     def boards(self) -> tuple[Board, ...]:
@@ -75,6 +85,7 @@ class Chapter:
             self,
             record=self.record.of_structure(structure),
             leaderboard=Leaderboard(boards, averages, known.settings),
+            study=None if self.study is None else self.study.of_structure(structure),
             _counts=counts,
         )
 
@@ -124,10 +135,6 @@ class Chapter:
         """Return the structure's part of addresses."""
         return self._structures[board.structure]
 
-    def front(self, board: Board) -> str:
-        """Return the address of a board on the front page."""
-        return f"index.html{query(self.selection(board))}"
-
     def address(self, board: Board, kind: str = "") -> str:
         """Return the address of a board's page, or of that of its cases or groups, from the root of the site."""
         return self.address_of(board.structure, board.metric, kind)
@@ -137,8 +144,8 @@ class Chapter:
         ending = f".{kind}" if kind else ""
         return f"{self.key}/{self._structures[structure]}/{self._metrics[metric]}{ending}.html"
 
-    def data(self, board: Board) -> str:
-        """Return the address of the board for the front page."""
+    def scores(self, board: Board) -> str:
+        """Return the address of the scores of a board, which pages load when they need them."""
         return f"data/{self.key}/{self.structure_key(board)}/{self._metrics[board.metric]}.js"
 
     def embed(self, board: Board) -> str:
@@ -156,14 +163,22 @@ class Chapter:
         return next(ranked, next(iter(self.boards), None))
 
 
-def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]] = ()) -> tuple[Chapter, ...]:
-    """Return the chapters of records in their order; `checks` say per record what a verification found."""
+def chapters_of(
+    records: Sequence[RunRecord],
+    checks: Sequence[tuple[str, bool]] = (),
+    studies: Sequence[SetAnalysis] = (),
+) -> tuple[Chapter, ...]:
+    """Return the chapters of records in their order.
+
+    `checks` say per record what a verification found; `studies` are their analyses where these were made already, with
+    boards of their own.
+    """
     titles, names = numbered([one.title for one in records]), numbered([one.dataset.name for one in records])
     keys, shown = slugs(names), numbered([one.dataset.title for one in records])
     models = slugs(name for record in records for name in record.tables)
     found = []
     for i, record in enumerate(records):
-        leaderboard = leaderboard_of(record)
+        leaderboard = leaderboard_of(record) if not studies else _leaderboard_of(studies[i])
         boards = (*leaderboard.averages, *leaderboard.boards)
         check, holds = checks[i] if checks else ("", True)
         found.append(
@@ -179,12 +194,25 @@ def chapters_of(records: Sequence[RunRecord], checks: Sequence[tuple[str, bool]]
                 {name: models[name] for name in record.tables},
                 tuple((one.structure, one.metric) for one in shown_boards(leaderboard, record.metrics)),
                 {name: mean_seconds(record, name) for name in record.tables},
+                studies[i] if studies else None,
+                _has_exposures(record),
                 {name: counts_of(table) for name, table in record.tables.items()},
                 slugs(board.structure for board in boards),
                 slugs(board.metric for board in boards),
             )
         )
     return tuple(found)
+
+
+def _leaderboard_of(study: SetAnalysis) -> Leaderboard:
+    """Return the boards of an analysis; of several averages the one that leads."""
+    every = [board for boards in study.boards.values() for board in boards]
+    leading = tuple(boards[0] for boards in study.boards.values() if boards and boards[0].is_average)
+    return Leaderboard(tuple(board for board in every if not board.is_average), leading, study.settings)
+
+
+def _has_exposures(record: RunRecord) -> bool:
+    return any(entry.exposure.level.value != "unknown" for entry in record.models)
 
 
 def shown_boards(leaderboard: Leaderboard, metrics: Sequence[str]) -> tuple[Board, ...]:
@@ -201,17 +229,6 @@ def mean_seconds(record: RunRecord, model: str) -> float | None:
     """Return the mean time of a prediction in seconds, None where it was not taken."""
     times = list(record.timings.get(model, {}).values())
     return sum(times) / len(times) if times else None
-
-
-def numbered(names: Sequence[str]) -> list[str]:
-    """Return the names; those that were there before are numbered."""
-    found: list[str] = []
-    for name in names:
-        numbered, count = name, 2
-        while numbered in found:
-            numbered, count = f"{name} ({count})", count + 1
-        found.append(numbered)
-    return found
 
 
 def curve_points(metrics: Sequence[str]) -> frozenset[str]:

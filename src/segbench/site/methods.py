@@ -12,9 +12,11 @@ from segauge.report.html import glossary
 from segauge.report.references import Reference, references_for
 from segauge.scores import MetricInfo
 from segauge.stats import METHODS
+from segbench.analysis import Analysis, SetAnalysis
 from segbench.boards import RULES
 from segbench.site.chapters import Chapter, info_of
 from segbench.site.downloads import download_names
+from segbench.site.words import changes, rules_in_words, warnings_of
 
 #: What the downloads are called.
 _FILES = {"json": "the record (JSON)", "scores.csv": "every score (CSV)", "scores.parquet": "every score (Parquet)"}
@@ -105,7 +107,7 @@ def _sentences(chapter: Chapter) -> Iterator[str]:
         f"{ranked} of {len(record.models)} models are ranked, the others are shown."
     )  # fmt: skip
     yield f"Exposure policy {policy!r}: {others}"
-    yield f"The statistics follow the rules {RULES}; the wins column is a replication probability, not the bootstrap's."
+    yield f"The statistics follow the rules {RULES}; the chance to lead on new cases is a replication probability."
 
 
 def _without_worst(settings: Mapping[str, Any]) -> str:
@@ -136,3 +138,22 @@ def _flat(given: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, str
             yield from _flat(value, words)
         else:
             yield words, value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What the page of data and methods says about the analysis of one test set."""
+
+    study: SetAnalysis
+    findings: list[str]
+    changes: list[str]
+    warnings: list[str]
+    rules: list[tuple[str, str]]
+
+
+def audit_of(one: SetAnalysis, analysis: Analysis) -> Audit:
+    """Return the audit of a test set, and what common mistakes would have changed."""
+    return Audit(
+        one, list(one.coverage.findings), list(changes(one, analysis)), list(warnings_of(one, analysis)),
+        rules_in_words(analysis),
+    )  # fmt: skip

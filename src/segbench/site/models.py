@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from urllib.parse import urlencode
 
 from segauge.report.html import Picture
 from segauge.stats import AVERAGE
+from segbench.addresses import numbered, safe_link
 from segbench.cards import DatasetCard, Exposure, Lineage, ModelCard, TrainingSet, known_lineage
-from segbench.site.addresses import safe_link
-from segbench.site.chapters import Chapter, numbered, structure_title
+from segbench.site.axes import Axis, axis_for
+from segbench.site.chapters import Chapter, structure_title
 from segbench.site.history import history_picture
+from segbench.site.pages import Pages
 from segbench.site.pictures import why_no_images
 from segbench.site.rows import count_text, duration_text
 
@@ -42,6 +45,17 @@ class ModelView:
     standings: list[tuple[str, str, str]]
     more_standings: int
     badges: list[tuple[str, str]]
+    plots: list[DotPlot]
+    worst: list[tuple[str, str, str]]
+
+
+@dataclass(frozen=True)
+class DotPlot:
+    """The means of a model on every structure of a test set beside those of all others, by the leading metric."""
+
+    title: str
+    axis: Axis
+    rows: list[tuple[str, str, float | None, list[float]]]
 
 
 @dataclass(frozen=True)
@@ -115,7 +129,52 @@ def _model_view(name: str, chapters: Sequence[Chapter]) -> ModelView:
         [found for chapter in chapters for found in _standings(chapter, name)[0]],
         sum(_standings(chapter, name)[1] for chapter in chapters),
         [(chapter.name, chapter.badge(name)) for chapter in chapters],
+        [plot for chapter in chapters if (plot := _dot_plot(chapter, name)) is not None],
+        _worst_cases(chapters[-1], name),
     )
+
+
+def write_models(pages: Pages, models: Sequence[ModelView]) -> None:
+    """Write the page of each model."""
+    for model in models:
+        pages.page(f"models/{model.key}.html", "model.html.j2", model=model)
+
+
+def _dot_plot(chapter: Chapter, name: str) -> DotPlot | None:
+    lead = chapter.leading
+    boards = [board for board in chapter.boards if lead is not None and board.metric == lead.metric]
+    rows = []
+    for board in boards:
+        means = {row.model: row.estimate.value for row in board.rows if row.estimate and row.estimate.value is not None}
+        others = [value for model, value in means.items() if model != name]
+        rows.append((structure_title(board), chapter.address(board), means.get(name), others))
+    axis = axis_for([value for _, _, own, others in rows for value in (own, *others)])
+    if axis is None or lead is None or all(own is None for _, _, own, _ in rows):
+        return None
+    return DotPlot(f"{chapter.name}: {chapter.axis(lead)}", axis, rows)
+
+
+def _worst_cases(chapter: Chapter, name: str) -> list[tuple[str, str, str]]:
+    """Return case, score and address of the worst cases of a model by the leading metric."""
+    lead = chapter.leading
+    if lead is None:
+        return []
+    found: list[tuple[float, str, str, str]] = []
+    for board in chapter.boards:
+        if board.structure == AVERAGE or board.metric != lead.metric or board.get(name) is None:
+            continue
+        matrix = chapter.scored.matrix(board.structure, board.metric, chapter.case_rule)
+        if name not in matrix.models:
+            continue
+        sign = 1.0 if board.higher_is_better else -1.0
+        place = chapter.selection(board)
+        for case, value in zip(matrix.cases, matrix.values[:, matrix.models.index(name)].tolist(), strict=True):
+            if value == value:  # a number
+                words = "failed" if value in (float("inf"), float("-inf")) else f"{value:.3g}"
+                cost = float("-inf") if words == "failed" else sign * value
+                asked = urlencode({**place, "case": case})
+                found.append((cost, f"{case}, {structure_title(board)}", words, f"case.html#{asked}"))
+    return [(case, words, address) for _, case, words, address in sorted(found)[:6]]
 
 
 def _training(card: ModelCard) -> list[tuple[str, str, str]]:

@@ -9,10 +9,10 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from segauge.digits import p_value, sample_size
 from segauge.io.outputs import write_whole
 from segauge.report.figures.charting import number_text, shortened
 from segauge.report.html import asset, filled, script_json
-from segauge.stats import Board
 from segbench.site.chapters import metric_title, structure_title
 from segbench.site.rows import EXPOSURE_WORDS
 
@@ -59,17 +59,14 @@ def filled_template(template: str, **values: Any) -> str:
     return filled(template, own_asset, _FILTERS, **values)
 
 
-def _leader(board: Board) -> str:
-    return board.rows[0].model if board.rows and board.rows[0].place else "no order"
-
-
 _FILTERS: Mapping[str, Callable[..., Any]] = {
     "exposure_words": lambda level: EXPOSURE_WORDS[level],
-    "leader": _leader,
+    "needed": lambda plan: sample_size(plan.cases_needed),
     "metric_title": metric_title,
     "number": number_text,
     "percent": lambda share: f"{100 * share:.0f} %",
     "short": lambda text: shortened(text, 28),
     "signed": lambda value: f"{value:+.3g}",
+    "p": p_value,
     "structure_title": structure_title,
 }

@@ -151,7 +151,11 @@ def chosen_cases(chapter: Chapter) -> list[Choice]:
     """Return the worst cases of every board, the worst of all boards first; no more cases than may be read."""
     worst: dict[int, list[Choice]] = {}
     for number, board in enumerate(chapter.boards):
-        matrix = None if board.structure == AVERAGE else chapter.scored.matrix(board.structure, board.metric, "failed")
+        matrix = (
+            None
+            if board.structure == AVERAGE
+            else chapter.scored.matrix(board.structure, board.metric, chapter.case_rule)
+        )
         scores = case_scores(board, matrix)
         if scores is not None:
             names = [one.case for one in scores.hardest][:MOST_CASES]

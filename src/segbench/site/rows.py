@@ -1,22 +1,27 @@
-"""What a board shows of each model: place and group, facts of its card, estimate on the axis, counts, exposure."""
+"""What a board shows of each model: its difference to the leader, its mean, failures, and facts of its card."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
+from statistics import median
 
 from segauge import Estimate
-from segauge.stats import AVERAGE, Board, BoardRow, scale_of
+from segauge.digits import column_decimals, decimals, fixed, interval, percent
+from segauge.stats import AVERAGE, Board, BoardRow, PairResult, scale_of
+from segbench.addresses import safe_link
 from segbench.cards import Exposure, ModelCard
 from segbench.records import RunRecord
-from segbench.site.addresses import safe_link
 from segbench.site.axes import Axis, axis_for
 from segbench.site.chapters import Chapter
 from segbench.site.counts import Counts
 
 #: What an exposure is called on the page.
-EXPOSURE_WORDS = {"none": "not seen", "images": "saw images", "labels": "saw labels", "unknown": "unknown"}
+EXPOSURE_WORDS = {"none": "no", "images": "saw its images", "labels": "yes", "unknown": "unknown"}
+#: Differences further from 0 than so many times the median one are cut, with a mark: one poor model must not flatten
+#: the axis of the others.
+CUT = 4.0
 
 
 @dataclass(frozen=True)
@@ -24,35 +29,50 @@ class Row:
     """One model on one board, ready to be shown.
 
     Attributes:
-        standing: its numbers.
+        row: its numbers.
         card: facts about the model.
         exposure: what it has seen of the dataset.
         counts: missed, spurious and unscored cases.
         seconds: mean time of a prediction; None where it was not taken.
         shared: how many models share its place.
         is_first: whether it is the first of its place.
+        gap: the pair of the model and the first row, as model - first; None for the first and for models not ranked.
+        gap_text: the difference and its interval; mean_text, interval_text: mean and limits, in the column's decimals.
         suspicion: why its numbers should not be believed; "".
 
     """
 
-    standing: BoardRow
+    row: BoardRow
     card: ModelCard
     exposure: Exposure
     counts: Counts
     seconds: float | None
     shared: int
     is_first: bool
+    gap: PairResult | None = None
+    gap_text: tuple[str, str] = ("", "")
+    mean_text: str = ""
+    interval_text: str = ""
     suspicion: str = ""
 
     @property
-    def value(self) -> float | None:
-        """The number that the row shows; None where there is none."""
-        return self.standing.value if self.estimate is None else self.estimate.value
+    def estimate(self) -> Estimate | None:
+        """The mean with its interval."""
+        return self.row.estimate
 
     @property
-    def estimate(self) -> Estimate | None:
-        """The value with its interval."""
-        return self.standing.estimate
+    def failures(self) -> str:
+        """Failed cases with the limit of their share: "0 of 12 (<= 26 %)"."""
+        told = None if self.estimate is None else self.estimate.failures
+        return str(told) if told is not None else f"{self.row.failed} of {self.row.n}" if self.row.n else ""
+
+    @property
+    def tail_words(self) -> str:
+        """What failures that were not seen could do to the mean, in words."""
+        found = self.estimate
+        if found is None or found.tail is None or found.failures is None:
+            return ""
+        return f"With {percent(found.failures.high)} failures the mean would be {found.tail:.2f}."
 
     @property
     def links(self) -> list[tuple[str, str]]:
@@ -71,25 +91,38 @@ class Row:
 
 
 def rows_of(chapter: Chapter, board: Board) -> list[Row]:
-    """Return the rows of a board in its order."""
-    record = chapter.record
-    shared = Counter(standing.place for standing in board.rows)
+    """Return the rows of a board in its order, all numbers of a column with the same decimals."""
+    record, shared = chapter.record, Counter(row.place for row in board.rows)
     firsts: dict[int | None, str] = {}
-    for standing in board.rows:
-        firsts.setdefault(standing.place, standing.model)
+    for row in board.rows:
+        firsts.setdefault(row.place, row.model)
+    gaps = {row.model: board.to_first(row.model) for row in board.rows}
+    digits = column_decimals([row.estimate for row in board.rows if row.estimate is not None])
+    known = sorted(decimals(gap.delta, gap.ci_low, gap.ci_high) for gap in gaps.values() if gap is not None)
+    gap_digits = known[len(known) // 2] if known else 3
     return [
         Row(
-            standing,
-            record[standing.model].card,
-            record[standing.model].exposure,
-            chapter.counts(board.structure, standing.model),
-            chapter.seconds.get(standing.model),
-            shared[standing.place] if standing.place else 0,
-            standing.place is not None and firsts[standing.place] == standing.model,
-            suspicion(record, board.structure, standing.model),
+            row,
+            record[row.model].card,
+            record[row.model].exposure,
+            chapter.counts(board.structure, row.model),
+            chapter.seconds.get(row.model),
+            shared[row.place] if row.place else 0,
+            row.place is not None and firsts[row.place] == row.model,
+            gaps[row.model],
+            _gap_text(gaps[row.model], gap_digits),
+            "" if row.estimate is None else fixed(row.estimate.value, digits),
+            "" if row.estimate is None else interval(row.estimate.ci_low, row.estimate.ci_high, digits),
+            suspicion(record, board.structure, row.model),
         )
-        for standing in board.rows
+        for row in board.rows
     ]
+
+
+def _gap_text(gap: PairResult | None, digits: int) -> tuple[str, str]:
+    if gap is None:
+        return "", ""
+    return fixed(gap.delta, digits, signed=True), interval(gap.ci_low, gap.ci_high, digits, signed=True)
 
 
 def suspicion(record: RunRecord, structure: str, model: str) -> str:
@@ -99,18 +132,21 @@ def suspicion(record: RunRecord, structure: str, model: str) -> str:
 
 
 def board_axis(board: Board) -> Axis | None:
-    """Return the axis that all models of a board share."""
-    return axis_for(_limits(board.rows), scale_of(board.metric).bounds)
+    """Return the axis that the means of a board share."""
+    found = [row.estimate for row in board.rows if row.estimate is not None]
+    limits = [limit for one in found for limit in (one.value, one.ci_low, one.ci_high)]
+    return axis_for(limits, scale_of(board.metric).bounds)
 
 
-def _limits(standings: Iterable[BoardRow]) -> list[float | None]:
-    found: list[float | None] = []
-    for standing in standings:
-        if standing.estimate is None:
-            found.append(standing.value)
-        else:
-            found += [standing.estimate.value, standing.estimate.ci_low, standing.estimate.ci_high]
-    return found
+def gap_axis(board: Board) -> Axis | None:
+    """Return the axis of the differences to the first row; one that lies far beyond the others is cut."""
+    gaps = [gap for row in board.ranked if (gap := board.to_first(row.model)) is not None]
+    if not gaps:
+        return None
+    reach = [max(abs(gap.delta), abs(gap.ci_low or 0.0), abs(gap.ci_high or 0.0)) for gap in gaps]
+    limit = CUT * median(reach) if max(reach) > CUT * median(reach) > 0 else math.inf
+    ends = [end for gap in gaps for end in (gap.delta, gap.ci_low, gap.ci_high) if end is not None]
+    return axis_for([0.0, *(min(max(end, -limit), limit) for end in ends)])
 
 
 def count_text(count: float) -> str:

@@ -16,7 +16,7 @@ from segbench.analysis.entries import aliases_of, entries_of, touchstone_entries
 from segbench.analysis.joint import beside, joint_board, part_of
 from segbench.analysis.maps import significance_map
 from segbench.boards import rules_of
-from segbench.studies.tables import overview_table
+from segbench.site.tables import overview_table
 
 QUICK = rules_of(n_resamples=200)
 

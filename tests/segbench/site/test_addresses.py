@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from segbench.site.addresses import MOST_LETTERS, safe_link, slugs
+from segbench.addresses import MOST_LETTERS, safe_link, slugs
 
 
 @settings(max_examples=30)

@@ -104,7 +104,7 @@ def test_an_image_that_is_not_surely_allowed_is_never_shown(run, tmp_path, undra
     (tmp_path / "pictures" / "left-by-an-earlier-site.png").write_bytes(b"\x89PNG")
     render([made], tmp_path, files=[files])
     assert not list(tmp_path.rglob("*.png"))
-    text = (tmp_path / "made-up" / "organ" / "dice.cases.html").read_text()
+    text = (tmp_path / "made-up" / "organ" / "dice.html").read_text()
     assert "<image" not in text
     assert "data:image" not in text
     assert 'class="outline-gt"' in text  # the masks are
@@ -137,7 +137,7 @@ def test_a_broken_prediction_is_said_without_its_path(run, tmp_path):
 
 def test_without_files_there_are_no_pictures_and_the_page_says_so(run, tmp_path, undrawn):
     render([run[0]], tmp_path)
-    text = (tmp_path / "made-up" / "organ" / "dice.cases.html").read_text()
+    text = (tmp_path / "made-up" / "organ" / "dice.html").read_text()
     assert "without the prediction files" in text
     with pytest.raises(InvalidInput, match="files of each of 1 records"):
         render([run[0]], tmp_path, files=[None, None])
@@ -191,7 +191,7 @@ def test_the_command_line_finds_the_files_by_their_hashes(finished, tmp_path, ca
     arguments = ["render", "--results", str(tmp_path / "results" / "run.json"), "--out", str(tmp_path / "site")]
     assert main([*arguments, "--predictions", str(tmp_path / "cache"), "--config", str(config)]) == 0
     assert "8 of 8 prediction files found" in capsys.readouterr().out
-    pages = [page.read_text() for page in (tmp_path / "site").rglob("*.cases.html")]
+    pages = [page.read_text() for page in (tmp_path / "site").rglob("dice.html")]
     assert any('class="outline-pred"' in text for text in pages)
     assert main([*arguments, "--predictions", str(tmp_path / "cache")]) == 1
     assert "pass --config of the run" in capsys.readouterr().err

@@ -24,8 +24,7 @@ from segbench.site.counts import Counts, counts_of
 from segbench.site.downloads import download_names, score_lines
 from segbench.site.history import history_of
 from segbench.site.models import model_views
-from segbench.site.overall import overall_boards
-from segbench.site.slices import group_labels
+from segbench.study_files import study_of_records
 from tests.segbench.made_up import record as made_up
 from tests.segbench.made_up import table
 from tests.segbench.site.examples import analysed, hostile, organs
@@ -63,10 +62,16 @@ def undrawn(monkeypatch):
     monkeypatch.setattr(Picture, "of", lambda one: Picture(one.key, one.title, one.caption, "<svg></svg>"))
 
 
+def rendered(records, folder, **options):
+    """Render records with their analysis, as the command does."""
+    analysis = study_of_records(records, [leaderboard_of(record) for record in records])
+    return render(records, folder, analysis=analysis, **options)
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
-    render([organs()], folder, checks=[("Level 1: 7 numbers: all of it follows.", True)])
+    rendered([organs()], folder, checks=[("Level 1: 7 numbers: all of it follows.", True)])
     return folder
 
 
@@ -87,30 +92,13 @@ def test_every_link_within_the_site_leads_somewhere(site):
                 assert anchor in known[site / target.relative_to(site.resolve())].ids, (page, link)
 
 
-def test_the_front_page_shows_the_board_without_a_script(site):
-    text = (site / "index.html").read_text()
-    record = organs()
-    board = leaderboard_of(record).board("average", "dice")
-    assert board.sentence in text.replace("&#39;", "'")
-    assert "saw labels" in text
-    assert "not ranked" in text
-    assert board.rows[0].win_probability >= 0.995  # in resamples, which is not certain
-    assert "&gt;99 %" in text
-
-
-def test_missed_cases_are_counted_on_the_board(site):
-    text = (site / "made-up" / "liver" / "dice.html").read_text()
-    row = text[text.index('data-value="gamma"') :]
-    assert re.search(r'data-label="missed" data-value="1"', row[: row.index("</tr>")])
-
-
 def test_a_model_without_every_structure_is_named_beside_the_average(tmp_path, undrawn):
     both = np.linspace(0.7, 0.9, 12)[:, None] * [1.0, 0.99]
     tables = {name: table(both - step, structures=("x", "y")) for name, step in (("a", 0.0), ("b", 0.1))}
     tables["half"] = table(both[:, :1], structures=("x",))
     left_out = {"model": "half", "structure": "y", "reason": "n/a: the model has no such structure"}
     render([analysed(replace(made_up(tables), exclusions=(left_out,)))], tmp_path)
-    words = re.sub("<[^>]*>", "", (tmp_path / "index.html").read_text())
+    words = re.sub("<[^>]*>", "", (tmp_path / "made-up" / "average" / "dice.html").read_text())
     assert "half: has no average: n/a on y" in words
 
 
@@ -121,22 +109,42 @@ def test_a_value_that_is_not_there_is_over_no_cases(tmp_path, undrawn):
     tables = {name: table(values + step, **options) for name, step in (("a", 0.0), ("b", 0.5))}
     tables["seen"] = table(gap, **options, missed=[(0, 0)])
     render([analysed(made_up(tables, levels={"seen": "labels"}))], tmp_path)
-    rows = re.findall(r'<tr class="(?:ranked|shown).*?</tr>', (tmp_path / "index.html").read_text(), re.DOTALL)
-    found = [re.search(r'data-label="n" data-value="(\d*)"', row)[1] for row in rows]
-    assert found == ["12", "12", ""]
+    text = (tmp_path / "made-up" / "average" / "hd95.html").read_text()
+    rows = re.findall(r'<tr class="(?:ranked|shown).*?</tr>', text, re.DOTALL)
+    found = [re.search(r'data-label="failed" data-value="\d*"[^>]*>(.*?)</td>', row)[1] for row in rows]
+    assert [words.split(" (")[0] for words in found] == ["0 of 12", "0 of 12", ""]
     assert "no value" in rows[2]
 
 
-def test_every_board_has_its_page_script_and_embedded_table(site):
-    record = organs()
-    boards = leaderboard_of(record)
+def test_the_overview_has_a_verdict_and_every_mean(site):
+    text = (site / "index.html").read_text()
+    boards = leaderboard_of(organs())
+    assert boards.board("average", "dice").sentence in text
     for board in boards.boards:
-        assert (site / "made-up" / board.structure / f"{board.metric}.html").is_file()
+        assert f'href="made-up/{board.structure}/{board.metric}.html"' in text
+    assert text.count('data-model="gamma"') == 2  # one row per metric
+    row = text[text.index('data-model="peeker"') :]
+    assert "unranked" in row[: row.index("</tr>")]
+    assert 'class="mark labels"' in row[: row.index("</tr>")]
+
+
+def test_a_board_has_its_differences_failures_tabs_and_scores(site):
+    boards = leaderboard_of(organs())
+    for board in boards.boards:
+        text = (site / "made-up" / board.structure / f"{board.metric}.html").read_text()
+        # Groups have no means where failed cases have no value.
+        tabs = {"pairs", "stability", "cases", "metrics", *(() if board.is_by_ranks else ("groups",))}
+        assert set(re.findall(r'section id="(\w+)" class="tab"', text)) == tabs
         script = (site / "data" / "made-up" / board.structure / f"{board.metric}.js").read_text()
-        address, markup = json.loads("[" + script.removeprefix("segbenchBoard(").removesuffix(");\n") + "]")
+        address, scores = json.loads("[" + script.removeprefix("segbenchData(").removesuffix(");\n") + "]")
         assert address == f"data/made-up/{board.structure}/{board.metric}.js"
-        assert board.rows[0].model in markup
+        assert scores["models"] == [row.model for row in board.rows]
+        assert len(scores["pairs"]) == len(board.pairs)
         assert "<script" not in (site / "embed" / "made-up" / board.structure / f"{board.metric}.html").read_text()
+    text = (site / "made-up" / "liver" / "dice.html").read_text()
+    row = text[text.index('data-value="gamma"') :]
+    assert re.search(r'data-label="failed" data-value="1"[^>]*>1 of 24', row[: row.index("</tr>")])
+    assert "&gt;99 %" in (site / "made-up" / "average" / "dice.html").read_text()
 
 
 def test_the_downloads_are_the_record_and_its_scores(site):
@@ -181,31 +189,14 @@ def test_hostile_names_stay_text_and_stay_in_the_folder(tmp_path):
 def test_several_records_share_a_site_and_an_overall_board(tmp_path, undrawn):
     first, again = organs(seed=1), organs(seed=2)
     other = organs(seed=3, name="elsewhere", title="Elsewhere", shift=-0.1)
-    render([first, again, other], tmp_path, title="Two places")
-    catalog = json.loads(re.search(r'id="data-catalog">(.*?)</script>', (tmp_path / "index.html").read_text())[1])
+    rendered([first, again, other], tmp_path, title="Two places")
+    catalog = json.loads(re.search(r'id="data-catalog">(.*?)</script>', (tmp_path / "compare.html").read_text())[1])
     assert [one["key"] for one in catalog] == ["made-up", "made-up-2", "elsewhere"]
     overall = (tmp_path / "overall.html").read_text()
     means = [leaderboard_of(record).board("average", "dice")["alpha"].value for record in (again, other)]
-    assert f"{sum(means) / 2:.3f}" in overall
-    # peeker has seen one of the two test sets, so it has no overall mean.
-    assert "ranked on 1 of 2" in overall
-
-
-def test_mean_ranks_are_not_averaged_with_millimetres():
-    """In one of two test sets a failed distance has no value: its models are ranked within the cases."""
-    near, far = np.linspace(2, 4, 12), np.linspace(6, 9, 12)
-    failing = near.copy()
-    failing[0] = np.nan
-    records = []
-    for name, values, missed in (("here", near, []), ("there", failing, [(0, 0)])):
-        tables = {"a": table(values, metrics=("hd95",), missed=missed), "b": table(far, metrics=("hd95",))}
-        made = made_up(tables)
-        records.append(analysed(replace(made, dataset=replace(made.dataset, name=name))))
-    assert records[1].analysis["boards"][0]["rows"][0]["value"] < 2.0  # a mean rank
-    assert overall_boards(chapters_of(records)) == ()
-    plain = [records[0], replace(records[0], dataset=replace(records[0].dataset, name="elsewhere"))]
-    (board,) = overall_boards(chapters_of(plain))
-    assert board.rows[0].mean == pytest.approx(near.mean())
+    assert f"{sum(means) / 2:.4f}" in overall
+    # peeker has seen one of the two test sets, so it has no mean over both.
+    assert "peeker</bdi> is left out: not ranked on <bdi>made-up" in overall
 
 
 def test_a_record_that_does_not_follow_is_said_so_and_exits_5(tmp_path, capsys, undrawn):
@@ -295,11 +286,11 @@ def test_the_history_of_a_test_set_shows_every_record(tmp_path, undrawn):
     # A model that is only shown has its own mean and interval.
     assert series["peeker"].value == [board["peeker"].estimate.value for board in boards]
     render([older, newer], tmp_path)
-    text = (tmp_path / "datasets.html").read_text()
+    text = (tmp_path / "methods.html").read_text()
     assert "record by record" in text
     assert history_of(chapters[:1]) is None
     # The front page counts test sets and their newest cases, not records.
-    assert "on one test set with 30 cases" in (tmp_path / "index.html").read_text()
+    assert "1 test set, 30 cases" in (tmp_path / "index.html").read_text()
 
 
 def test_counts_are_those_of_the_table():
@@ -337,16 +328,6 @@ def test_the_card_of_a_model_lists_a_bounded_number_of_boards(monkeypatch):
     assert len(few.standings) == 2
     assert few.more_standings == len(every.standings) - 2
     assert "all structures" in few.standings[0][0]
-
-
-def test_groups_are_words_or_thirds_of_numbers():
-    record = organs()
-    cases = record.case_ids
-    assert set(group_labels(record, "sex", cases)) == {"F", "M"}
-    ages = group_labels(record, "age", cases)
-    assert len(set(ages)) == 3
-    assert sorted(ages.count(label) for label in set(ages)) == [8, 8, 8]
-    assert group_labels(record, "no such column", cases) is None
 
 
 def test_what_cannot_be_rendered_is_said(tmp_path, undrawn):

@@ -16,7 +16,7 @@ from segbench.boards import make_leaderboard
 from segbench.cli import main
 from segbench.site import render
 from segbench.site.board_page import MOST_DRAWN, board_illustrations, scores_of
-from segbench.site.cases import MODELS_AT_ONCE, MOST_MODELS
+from segbench.site.cases import MOST_MODELS
 from segbench.site.chapters import chapters_of
 from tests.segbench.site.examples import analysed, many, organs
 
@@ -81,10 +81,10 @@ def test_a_structure_that_cannot_be_drawn_is_named_and_the_others_are_there(tmp_
 
     plain = structures.write_board
 
-    def broken(pages, chapter, board, *rest):
+    def broken(task, board, scores):
         if board.structure == "spleen":
             raise ZeroDivisionError("no such number")
-        return plain(pages, chapter, board, *rest)
+        return plain(task, board, scores)
 
     monkeypatch.setattr(structures, "write_board", broken)
     with pytest.raises(SegaugeError, match=r"All other pages are written, but those of .*spleen \(ZeroDivisionError"):
@@ -138,23 +138,17 @@ def test_a_board_of_many_says_what_its_figures_leave_out():
     assert "two ends" not in captions["distribution"]
 
 
-def test_a_page_of_cases_begins_with_a_few_models_and_has_the_others_beside_it(tmp_path, undrawn):
+def test_the_scores_of_a_board_are_a_file_of_the_first_models(tmp_path, undrawn):
     made = many(30, MOST_MODELS + 3, 1)
     render([analysed(made)], tmp_path)
-    page = (tmp_path / "made-up/organ-1/dice.cases.html").read_text()
-    inside = json.loads(page.split('id="data-cases">')[1].split("</script>")[0])
-    order = [column["name"] for column in inside["columns"] if column.get("number")]
-    assert len(order) == MODELS_AT_ONCE
-    for number in (2, 3):
-        text = (tmp_path / f"made-up/organ-1/dice.cases.{number}.js").read_text()
-        assert text.startswith(f'segbenchColumns("made-up/organ-1/dice.cases.{number}.js",')
-        columns = json.loads(text.split(",", 1)[1].removesuffix(");\n"))
-        assert [len(column["values"]) for column in columns] == [30] * MODELS_AT_ONCE
-        order += [column["name"] for column in columns]
-    assert not (tmp_path / "made-up/organ-1/dice.cases.4.js").exists()
+    page = (tmp_path / "made-up/organ-1/dice.html").read_text()
+    assert 'data-scores="data/made-up/organ-1/dice.js"' in page
+    text = (tmp_path / "data/made-up/organ-1/dice.js").read_text()
+    scores = json.loads(text.split(",", 1)[1].removesuffix(");\n"))
     board = make_leaderboard(made).board("organ 1", "dice")
-    assert order == [standing.model for standing in board.rows][:MOST_MODELS]
-    assert "those of the other 3 are in the" in page
+    assert scores["models"] == [row.model for row in board.rows][:MOST_MODELS]
+    assert [len(column) for column in scores["values"]] == [30] * MOST_MODELS
+    assert f"The first {MOST_MODELS} models are shown" in page
 
 
 @pytest.mark.long
@@ -164,8 +158,6 @@ def test_pages_of_many_models_and_cases_stay_light(tmp_path):
     assert len(list(tmp_path.glob("made-up/organ-*/dice.html"))) == 2
     # A board: 24 drawn models with 3000 points and 552 pairs, each with its label, whatever the number of cases.
     assert max(sizes.values()) < 1_600_000
-    # Ten models of 500 cases at eight letters a score, beside the lists.
-    assert max(size for path, size in sizes.items() if path.name.endswith(".cases.html")) < 120_000
     assert sizes[tmp_path / "index.html"] < 200_000
 
 
@@ -173,13 +165,3 @@ def test_a_number_of_workers_that_is_none_is_refused(tmp_path, capsys):
     with pytest.raises(SystemExit):
         main(["render", "--results", "run.json", "--out", str(tmp_path), "--jobs", "0"])
     assert "worker processes of 1 or more, got '0'" in capsys.readouterr().err
-
-
-def test_many_structures_fold_away_on_the_page_of_a_board(tmp_path, undrawn):
-    render([analysed(many(4, 2, 17))], tmp_path / "many")
-    render([analysed(many(4, 2, 3))], tmp_path / "few")
-    # The boards of 17 structures, and their average.
-    assert (
-        "<summary>All 18 boards by this metric</summary>" in (tmp_path / "many/made-up/organ-2/dice.html").read_text()
-    )
-    assert "boards by this metric" not in (tmp_path / "few/made-up/organ-2/dice.html").read_text()

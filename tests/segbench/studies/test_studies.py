@@ -12,11 +12,9 @@ from segauge.errors import SegaugeError
 from segbench.boards import rules_of
 from segbench.cli import main
 from segbench.records import save_record
-from segbench.studies import StudyOptions, read_study
-from segbench.studies.charts import StudyFigure
-from segbench.studies.reading import is_record
-from segbench.studies.rendering import render_figures
-from segbench.studies.writing import _with_own_names
+from segbench.site.drawing import render_figures
+from segbench.site.figures import StudyFigure, with_own_names
+from segbench.study_files import StudyOptions, is_record, read_study
 from tests.executors.work import do
 from tests.segbench.made_up import record, table
 
@@ -79,10 +77,12 @@ def test_one_command_makes_page_and_tables(files, capsys):
     assert analyze(out, *everything(files), "--stratify", "sex") == 0
     said = capsys.readouterr().out
     assert "Not every model has every case: 40 in all, 30 that all have" in said
-    page = (out / "index.html").read_text()
-    assert NASTY not in page
-    assert "Content-Security-Policy" in page
-    assert not re.search(r'(src|href)="(https?:)?//', page)
+    for path in out.rglob("*.html"):
+        page = path.read_text()
+        assert NASTY not in page, path
+        assert "Content-Security-Policy" in page
+        assert not re.search(r'(src|href)="(https?:)?//', page.replace("https://example.org", ""))
+    page = (out / "methods.html").read_text()
     tables = {path.name for path in (out / "tables").iterdir()}
     assert {"audit.csv", "overview-dice.csv", "overview-dice.tex", "boards-dice.md", "pairs-dice.csv"} <= tables
     assert {"cohort.csv", "groups-dice.csv", "groups-gaps-dice.csv", "splits-dice.csv"} <= tables
@@ -98,7 +98,7 @@ def test_one_command_makes_page_and_tables(files, capsys):
 def test_one_command_makes_figures(files):
     out = files / "out"
     assert analyze(out, *everything(files), figures="svg") == 0
-    page = (out / "index.html").read_text()
+    page = (out / "methods.html").read_text()
     assert NASTY not in page
     for name in (
         "maps/all-dice",
@@ -261,7 +261,7 @@ def test_parts_of_a_figure_follow_their_names():
     """Structures that a file system cannot tell apart get other file names, and the joined figure finds each."""
     names = ("maps/Liver-dice", "maps/liver-dice", "maps/liver-dice")
     figures = [StudyFigure(name, "maps", name, "", lambda: None) for name in names]
-    joined, *others = _with_own_names([StudyFigure("maps/all", "maps", "all", "", None, parts=names), *figures])
+    joined, *others = with_own_names([StudyFigure("maps/all", "maps", "all", "", None, parts=names), *figures])
     assert joined.parts == tuple(figure.name for figure in others)
     assert len({figure.name.casefold() for figure in others}) == 3
 

@@ -65,8 +65,7 @@
   // Letters of the small print that fit side by side on A4, and the most that a column of words needs: it may break there.
   const ON_PAPER = 118, BREAKS_AT = 10;
   const collator = new Intl.Collator(undefined, { numeric: true, sensitivity: "base" });
-  every("[data-table]").forEach((host) => {
-    const { columns, rows } = JSON.parse(document.getElementById(`data-${host.dataset.table}`).textContent);
+  const buildTable = (host, { columns, rows }) => {
     const perPage = Number(host.dataset.rows);
     const text = (column, row) => (column.texts ? column.texts[column.values[row]] : shown(column.values[row]));
     let lowered = [];
@@ -178,6 +177,12 @@
     addEventListener("beforeprint", () => drawFor(true));
     addEventListener("afterprint", () => drawFor(false));
     draw();
+  };
+  // Pages that load their rows later build such a table then.
+  window.segaugeTable = buildTable;
+  every("[data-table]").forEach((host) => {
+    const known = document.getElementById(`data-${host.dataset.table}`);
+    if (known) buildTable(host, JSON.parse(known.textContent));
   });
 
   // ---- surfaces: a small view that turns, drawn from back to front

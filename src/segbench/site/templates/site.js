@@ -16,7 +16,7 @@
       press.addEventListener("click", () => {
         const before = head.getAttribute("aria-sort");
         // The best comes first: a metric where higher is better begins with the highest.
-        const begin = head.classList.contains("higher") || head.textContent.trim() === "wins again" ? "descending" : "ascending";
+        const begin = head.classList.contains("higher") || head.textContent.startsWith("chance") ? "descending" : "ascending";
         const way = !before ? begin : before === "ascending" ? "descending" : "ascending";
         const sign = way === "ascending" ? 1 : -1;
         const key = (row) => row.cells[column].dataset.value ?? row.cells[column].textContent;
@@ -36,7 +36,7 @@
   // ---- files that are loaded when they are needed: scripts that call this with what they hold, since a page that was
   // opened from disk may read no other files
   const loaded = new Map();
-  window.segbenchBoard = window.segbenchColumns = (address, content) => loaded.set(address, content);
+  window.segbenchData = (address, content) => loaded.set(address, content);
   const load = (address, place = address) => new Promise((resolve, reject) => {
     if (loaded.has(address)) { resolve(loaded.get(address)); return; }
     const script = document.createElement("script");
@@ -46,79 +46,71 @@
     document.head.append(script);
   });
 
-  // ---- cases: a press on the button loads the columns of further models
-  every("[data-more-columns]").forEach((press) => {
-    const parts = JSON.parse(press.dataset.moreColumns);
-    const table = document.querySelector(`[data-table="${press.dataset.for}"]`);
-    let at = Number(press.dataset.at), next = 0;
-    const label = () => {
-      press.disabled = false;
-      press.hidden = next >= parts.length;
-      press.textContent = parts[next]?.title ?? "";
+  window.segbenchLoad = (address) => load(address, document.body.dataset.root + address);
+
+  // ---- tabs of a board: one part at a time, named in the address
+  const tabs = document.querySelector("[data-tabs]"), parts = every("section.tab");
+  if (tabs && parts.length) {
+    const links = every("a[href^='#']", tabs);
+    const show = () => {
+      const asked = location.hash.slice(1), known = parts.some((one) => one.id === asked) ? asked : parts[0].id;
+      parts.forEach((one) => { one.hidden = one.id !== known; });
+      links.forEach((one) => {
+        if (one.hash.slice(1) === known) one.setAttribute("aria-current", "true"); else one.removeAttribute("aria-current");
+      });
+      if (known === "cases") fill();
     };
-    press.addEventListener("click", async () => {
-      press.disabled = true;
-      try {
-        const columns = await load(parts[next].address, document.body.dataset.root + parts[next].address);
-        table.insertColumns(at, columns);
-        at += columns.length;
-        next += 1;
-        label();
-      } catch {
-        press.textContent = "These columns could not be loaded: their file is not beside this page.";
+    const host = document.querySelector("[data-scores]");
+    let filled = false;
+    const fill = async () => {
+      if (!host || filled) return;
+      filled = true;
+      const found = await window.segbenchLoad(host.dataset.scores);
+      const column = (values, j) => values.map((value, i) => (value === null && found.failed[j].includes(i) ? null : value));
+      const texts = { name: "case", texts: found.cases, values: found.cases.map((_, i) => i) };
+      const numbers = found.models.map((name, j) => ({ name, number: true, values: column(found.values[j], j) }));
+      window.segaugeTable(host.querySelector("[data-table]"), { columns: [texts, ...numbers], rows: found.cases.length });
+    };
+    addEventListener("hashchange", show);
+    addEventListener("beforeprint", () => parts.forEach((one) => { one.hidden = false; }));
+    addEventListener("afterprint", show);
+    show();
+  }
+
+  // ---- the overview: metric, search, filters and two models to compare
+  every("[data-matrix]").forEach((matrix) => {
+    const metric = matrix.querySelector("[data-metric]"), search = matrix.querySelector("[data-search]");
+    const clean = matrix.querySelector("[data-clean]"), go = matrix.querySelector("[data-compare]");
+    const tables = every("[data-shown]", matrix), key = matrix.dataset.matrix;
+    const picked = new Set();
+    const show = () => {
+      const shown = metric?.value ?? tables[0]?.dataset.shown, words = search.value.trim().toLowerCase();
+      tables.forEach((one) => { one.hidden = one.dataset.shown !== shown; });
+      every("tbody tr", matrix).forEach((row) => {
+        row.hidden = !row.dataset.words.includes(words) || (clean?.checked && row.dataset.exposure !== "none");
+      });
+      every("[data-model]", matrix).forEach((box) => { box.checked = picked.has(box.dataset.model); });
+      go.hidden = picked.size !== 2;
+      const [a, b] = picked;
+      go.textContent = `Compare ${a} and ${b}`;
+      go.href = `compare.html#${new URLSearchParams({ set: key, metric: shown, a: a ?? "", b: b ?? "" })}`;
+    };
+    matrix.addEventListener("input", (event) => {
+      const name = event.target.dataset.model;
+      if (name !== undefined) {
+        if (event.target.checked) picked.add(name); else picked.delete(name);
+        if (picked.size > 2) picked.delete([...picked][0]);
       }
+      const state = new URLSearchParams({ metric: metric?.value ?? "", search: search.value, clean: clean?.checked ? "1" : "" });
+      history.replaceState(null, "", `#${key}&${state}`);
+      show();
     });
-    label();
-  });
-
-  // ---- the front page: selectors, whose state is the end of the address
-  const form = document.querySelector("[data-selectors]"), source = document.getElementById("data-catalog");
-  if (!form || !source) return;
-  const catalog = JSON.parse(source.textContent), host = document.getElementById("board");
-  const { set, structure, metric, ranked } = form.elements;
-  let showing = host.dataset.board ?? "";
-
-  const options = (select, choices, wanted) => {
-    select.replaceChildren(...choices.map(({ key, title }) => new Option(title, key)));
-    select.value = choices.some((one) => one.key === wanted) ? wanted : choices[0]?.key ?? "";
-  };
-  const choose = (wanted) => {
-    const chosen = catalog.find((one) => one.key === wanted.set) ?? catalog[0];
-    set.value = chosen.key;
-    options(structure, chosen.structures, wanted.structure);
-    options(metric, chosen.structures.find((one) => one.key === structure.value)?.metrics ?? [], wanted.metric);
-    ranked.checked = wanted.ranked === "1";
-  };
-  const asked = () => Object.fromEntries(new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : form.dataset.default));
-  const state = () => {
-    const words = new URLSearchParams({ set: set.value, structure: structure.value, metric: metric.value });
-    if (ranked.checked) words.set("ranked", "1");
-    return `#${words}`;
-  };
-  const show = async () => {
-    host.classList.toggle("only-ranked", ranked.checked);
-    const address = `data/${set.value}/${structure.value}/${metric.value}.js`;
-    if (address === showing) return;
-    showing = address;
-    host.classList.add("loading");
-    try {
-      const markup = await load(address);
-      if (showing !== address) return;
-      host.replaceChildren(...new DOMParser().parseFromString(markup, "text/html").body.childNodes);
-      every("[data-sortable]", host).forEach(sortable);
-    } catch {
-      const words = document.createElement("p");
-      words.textContent = "This board could not be loaded: its file is not beside this page.";
-      host.replaceChildren(words);
+    const [asked, ...rest] = location.hash.slice(1).split("&"), state = new URLSearchParams(rest.join("&"));
+    if (asked === key) {
+      if (metric && state.get("metric")) metric.value = state.get("metric");
+      search.value = state.get("search") ?? "";
+      if (clean) clean.checked = state.get("clean") === "1";
     }
-    host.classList.remove("loading");
-  };
-  form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", () => {
-    choose({ set: set.value, structure: structure.value, metric: metric.value, ranked: ranked.checked ? "1" : "" });
-    location.hash = state();
+    show();
   });
-  addEventListener("hashchange", () => { choose(asked()); show(); });
-  choose(asked());
-  show();
 })();

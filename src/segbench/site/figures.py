@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -30,7 +31,8 @@ class StudyFigure:
 
     Attributes:
         name: path of its files below `figures`, without an ending.
-        section: of the page.
+        tab: of a board's page, or "" for the page of data and methods.
+        place: test set (counted from 0), structure and metric of the board; "" where it belongs to all.
         title, caption: what it is, and what to know when reading it.
         make: draws it; None where it is put together of others.
         parts: names of the figures it is put together of, in their order.
@@ -41,13 +43,14 @@ class StudyFigure:
     """
 
     name: str
-    section: str
+    tab: str
     title: str
     caption: str
     make: Callable[[], Any] | None
     inline: bool = True
     detail: bool = False
     parts: tuple[str, ...] = ()
+    place: tuple[int, str, str] = (0, "", "")
 
 
 def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
@@ -58,7 +61,8 @@ def study_figures(analysis: Analysis) -> Iterator[StudyFigure]:
         for figure in _set_figures(one):
             title = f"{one.name}: {figure.title}" if several else figure.title
             parts = tuple(f"{folder}{part}" for part in figure.parts)
-            yield replace(figure, name=f"{folder}{figure.name}", title=title, parts=parts)
+            place = (i, *figure.place[1:])
+            yield replace(figure, name=f"{folder}{figure.name}", title=title, parts=parts, place=place)
 
 
 def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
@@ -67,7 +71,7 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
         yield from _map_figures(one.maps[metric], metric)
     if one.cohort is not None and one.cohort.distributions:
         caption = "Cases that count, stacked by split where there are splits."
-        yield StudyFigure("cohort", "cohort", "What the cases are", caption, partial(_cohort, one.cohort))
+        yield StudyFigure("cohort", "", "What the cases are", caption, partial(_cohort, one.cohort))
     yield from _group_figures(one)
     for metric, found in one.stability.items():
         series = {
@@ -80,7 +84,8 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
             "The order on all cases is taken for the true one, so the curves are hopeful, the more so to the right."
         )
         make = partial(figures.stability, series, y_axis="agreement", domain=(0.0, 1.0))
-        yield StudyFigure(f"stability-{metric}", "sets", f"With fewer cases: {metric}", caption, make)
+        title, place = f"With fewer cases: {metric}", (0, one.boards[metric][0].structure, metric)
+        yield StudyFigure(f"stability-{metric}", "stability", title, caption, make, place=place)
 
 
 def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure]:
@@ -90,7 +95,8 @@ def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure
             f"Mean{interval} over {counted(board.n_cases, 'case')}; models on the first place stand out. {board.rule}"
         )
         make = partial(_forest, board)
-        yield StudyFigure(f"boards/{_file(board.key)}", f"boards-{metric}", board.title, caption, make)
+        place = (0, board.structure, metric)
+        yield StudyFigure(f"boards/{_file(board.key)}", "", board.title, caption, make, inline=False, place=place)
 
 
 def _forest(board: Board) -> Any:
@@ -108,15 +114,17 @@ def _forest(board: Board) -> Any:
 
 
 def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[StudyFigure]:
-    section = f"maps-{metric}"
     names = [f"maps/{_file(found.subject)}-{metric}" for found in maps]
     if len(maps) > 1:
         title = f"All maps of {metric} in one figure"
-        yield StudyFigure(f"maps/all-{metric}", section, title, maps[0].rule, None, False, parts=tuple(names))
+        yield StudyFigure(f"maps/all-{metric}", "", title, maps[0].rule, None, False, parts=tuple(names))
     for name, found in zip(names, maps, strict=True):
         title = f"{found.subject} {metric}"
         caption = f"{found.rule} Models from best to worst; pointing at a cell shows the numbers."
-        yield StudyFigure(name, section, f"{title}, all pairs", caption, partial(_map, found, title))
+        place = (0, found.subject, metric)
+        # A board with pairs of its own draws its map itself.
+        make, inline = partial(_map, found, title), found.family == len(found.models) * (len(found.models) - 1)
+        yield StudyFigure(name, "pairs", f"{title}, all pairs", caption, make, inline, place=place)
 
 
 def _map(found: SignificanceMap, title: str) -> Any:
@@ -153,12 +161,16 @@ def _group_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
                 "between groups is not its cause: groups may differ in more than their name."
             )
             make = partial(_aggregated_forest, reports)
-            yield StudyFigure(f"groups/all-models-{metric}", "groups", f"All models together: {metric}", caption, make)
+            place = (0, one.boards[metric][0].structure, metric)
+            title = f"All models together: {metric}"
+            yield StudyFigure(f"groups/all-models-{metric}", "groups", title, caption, make, place=place)
         boxes = [box for box in one.aggregated_boxes if box.metric == metric]
         if boxes:
             caption = "Mean over models per case and structure, then over structures. Stars as in the tables."
             make = partial(_aggregated_boxes, boxes)
-            yield StudyFigure(f"groups/all-models-{metric}", "groups", f"All models together: {metric}", caption, make)
+            place = (0, one.boards[metric][0].structure, metric)
+            title = f"All models together: {metric}"
+            yield StudyFigure(f"groups/all-models-{metric}", "groups", title, caption, make, place=place)
     order = [row.model for boards in one.boards.values() for row in boards[0].rows]
     models = list(dict.fromkeys(order))
     for report in one.groups:
@@ -204,7 +216,8 @@ def _group_figure(found: GroupReport | BoxFigure, caption: str, make: Callable[[
     name = f"groups/{_file(found.family)}/{_file(found.subject)}-{found.metric}"
     title = f"{found.family}: {found.subject} {found.metric}"
     leading = found.subject == AVERAGE
-    return StudyFigure(name, "groups", title, caption, make, leading, not leading)
+    place = (0, found.subject, found.metric)
+    return StudyFigure(name, "groups", title, caption, make, leading, not leading, place=place)
 
 
 def _boxes(found: GroupReport | BoxFigure, groups: Sequence[str], models: Sequence[str], notes: dict[str, str]) -> Any:
@@ -260,3 +273,23 @@ def _file(text: str) -> str:
     """Return a text as part of a file name: letters, digits, hyphens and underscores, at most 80 of them."""
     plain = "".join(letter if letter.isalnum() or letter in "-_." else "-" for letter in text).strip("-.")
     return plain[:80] or "unnamed"
+
+
+def with_own_names(figures: Sequence[StudyFigure]) -> list[StudyFigure]:
+    """Return the figures with names that differ on every file system, also one that ignores case."""
+    taken: set[str] = set()
+    own: dict[str, list[str]] = defaultdict(list)
+    named = []
+    for figure in figures:
+        name, number = figure.name, 2
+        while name.casefold() in taken:
+            name, number = f"{figure.name}-{number}", number + 1
+        taken.add(name.casefold())
+        own[figure.name].append(name)
+        named.append(replace(figure, name=name))
+    return [replace(figure, parts=_own_parts(figure.parts, own)) if figure.parts else figure for figure in named]
+
+
+def _own_parts(parts: Sequence[str], own: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Return what parts are called now; of parts of one name the first is the first figure that had it."""
+    return tuple(own[part][parts[:i].count(part)] for i, part in enumerate(parts))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from segauge.io.outputs import csv_text
+from segauge.io.outputs import csv_text, write_whole
 from segauge.plural import agreeing, counted
 from segauge.report.html import packed_column, rounded
+from segauge.report.latex import latex
+from segauge.report.markdown import markdown
 from segauge.report.tables import Column, TextTable
 from segauge.stats import Board, BoardRow
 from segbench.analysis.contrasts import PositionPairing
@@ -36,6 +39,19 @@ class StudyTable:
         """Return the table as CSV, numbers to their last digit."""
         return csv_text(self.titles, self.rows)
 
+    def of(self, structure: str) -> StudyTable:
+        """Return the rows of one structure, without the column that names it."""
+        if "structure" not in self.titles:
+            return self
+        at = self.titles.index("structure")
+        rows = tuple((*row[:at], *row[at + 1 :]) for row in self.rows if row[at] == structure)
+        return StudyTable(self.name, self.caption, (*self.titles[:at], *self.titles[at + 1 :]), rows)
+
+    @property
+    def tab(self) -> str:
+        """The tab of a board's page that it belongs to; "" for the page of data and methods."""
+        return next((tab for start, tab in _TABS.items() if start in self.name), "")
+
     def text(self) -> TextTable:
         """Return the table with numbers as they are printed."""
         numeric = [any(isinstance(row[i], (int, float)) for row in self.rows) for i in range(len(self.titles))]
@@ -57,6 +73,9 @@ class StudyTable:
         return {"columns": columns, "rows": len(self.rows)}
 
 
+_TABS = {"pairs-": "pairs", "splits-": "stability", "group": "groups"}
+
+
 def printed(cell: Cell) -> str:
     """Return a cell as it is printed: shares with four decimals, tiny p-values with their power of ten."""
     if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
@@ -71,15 +90,15 @@ def printed(cell: Cell) -> str:
     return f"{cell:.2e}" if size < 1e-3 else f"{cell:.1f}"
 
 
-def study_tables(analysis: Analysis) -> Iterator[StudyTable]:
-    """Yield all tables of an analysis; those of several test sets carry the set's name."""
+def study_tables(analysis: Analysis) -> Iterator[tuple[int, StudyTable]]:
+    """Yield all tables of an analysis with the number of their test set; -1 for those over all test sets."""
     several = len(analysis.sets) > 1
-    for one in analysis.sets:
+    for number, one in enumerate(analysis.sets):
         prefix = f"{_slug(one.name)}-" if several else ""
         for table in _set_tables(one, analysis):
-            yield StudyTable(f"{prefix}{table.name}", table.caption, table.titles, table.rows)
+            yield number, StudyTable(f"{prefix}{table.name}", table.caption, table.titles, table.rows)
     for board in analysis.joint:
-        yield joint_table(board)
+        yield -1, joint_table(board)
 
 
 def _slug(text: str) -> str:
@@ -346,3 +365,19 @@ def joint_table(board: JointBoard) -> StudyTable:
     titles = ("place", "model", "mean of sets", "low", "high", "rank from", "rank to", *board.sets)
     words = f"All test sets, {board.metric}: unweighted mean of the sets' averages. {board.board.rule}"
     return StudyTable(f"all-test-sets-{board.metric}", words, titles, tuple(rows))
+
+
+#: Longer tables are written as CSV only: nobody prints them.
+LONGEST_PRINTED = 400
+
+
+def write_table(table: StudyTable, folder: Path) -> tuple[str, ...]:
+    """Write a table as CSV, and a short one as LaTeX and Markdown; return the endings of the files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    write_whole(folder / f"{table.name}.csv", table.csv())
+    if len(table.rows) > LONGEST_PRINTED:
+        return ("csv",)
+    text = table.text()
+    write_whole(folder / f"{table.name}.tex", latex(text, label=f"tab:{table.name}"))
+    write_whole(folder / f"{table.name}.md", markdown(text))
+    return ("csv", "tex", "md")

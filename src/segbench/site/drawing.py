@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from segauge.errors import SegaugeError
 from segauge.executors import Crash, run
 from segauge.report.figures import inline_svg, joined_svg, save_as
-from segbench.studies.charts import StudyFigure
+from segbench.site.figures import StudyFigure
 
 #: More processes than this do not pay: each takes a second to start.
 MOST_PROCESSES = 4

@@ -13,6 +13,7 @@ from segauge.io.yaml_files import read_yaml
 from segauge.plural import counted
 from segauge.scores import ScoreTable
 from segauge.stats import MissingPolicy, Scale, ScoredSet
+from segbench.addresses import numbered, slugs
 from segbench.analysis.entries import RegisteredModel, entries_of, touchstone_entries
 from segbench.analysis.groups import (
     Family,
@@ -22,10 +23,10 @@ from segbench.analysis.groups import (
     suggested_families,
     touchstone_families,
 )
-from segbench.analysis.study import StudyInput
-from segbench.boards import Rules
-from segbench.cards import ModelCard
-from segbench.records import RunRecord, load_record
+from segbench.analysis.study import Analysis, StudyInput, analyze
+from segbench.boards import Leaderboard, Rules, rules_of, scored_set_of
+from segbench.cards import DatasetCard, Exposure, ExposureLevel, ModelCard
+from segbench.records import CaseInfo, ModelEntry, RunRecord, load_record
 
 #: Groups may list their cases one by one; a larger file is something else.
 _MAX_GROUPS_BYTES = 4 << 20
@@ -206,7 +207,7 @@ def _input(
 def _lacking_structures(tables: Mapping[str, ScoreTable]) -> list[str]:
     known = dict.fromkeys(structure for table in tables.values() for structure in table.structures)
     return [
-        f"{model} has no scores of {structure}, which is then compared for nobody"
+        f"{model} has no scores of {structure}"
         for model, table in tables.items()
         for structure in known
         if structure not in table.structures
@@ -254,3 +255,64 @@ def _families(
     if rules.is_touchstone:
         return touchstone_families(metadata)
     return suggested_families(metadata, scored.cases, rules.minimum, without)
+
+
+def record_of(given: StudyInput, models: Mapping[str, RegisteredModel], rules: Rules) -> RunRecord:
+    """Return the record of a test set that was read from score files: what its pages and downloads are made of.
+
+    Nothing is known of what the models saw in training, so that none is excluded for it.
+    """
+    scored = given.scored
+    names = slugs([scored.name])
+    dataset = DatasetCard(names[scored.name], title=scored.name)
+    entries = []
+    for name in scored.models:
+        known = models.get(name, RegisteredModel(name, name))
+        card = ModelCard(name, organisation=known.organisation, paper=known.paper, code=known.code)
+        seen = Exposure(name, dataset.name, ExposureLevel.UNKNOWN, "the score files do not say")
+        entries.append(ModelEntry(card, seen, ranked=True))
+    settings = {"title": scored.name, "confidence": rules.level, "n_resamples": rules.n_resamples, "seed": rules.seed}
+    return RunRecord(
+        dataset=dataset,
+        cases=tuple(CaseInfo(case, metadata=dict(scored.metadata.get(case, {}))) for case in scored.cases),
+        models=tuple(entries),
+        structures=scored.structures,
+        metrics=next(iter(scored.tables.values())).metrics,
+        tables={name: table.select(structures=_kept(table, scored)) for name, table in scored.tables.items()},
+        config={"written": {}, "resolved": {**settings, "exposure_policy": "all"}},
+        notes=given.findings,
+    )
+
+
+def _kept(table: ScoreTable, scored: ScoredSet) -> list[str]:
+    return [name for name in table.structures if name in scored.structures]
+
+
+def study_of_records(records: Sequence[RunRecord], boards: Sequence[Leaderboard], jobs: int = 1) -> Analysis | None:
+    """Return the analysis of records with the boards that they have: groups, cohort, audit, boards over all of them."""
+    names = numbered([record.dataset.title for record in records])
+    inputs = [_input_of(*one) for one in zip(names, records, boards, strict=True)]
+    if not all(one.boards for one in inputs):
+        return None
+    settings = boards[0].settings
+    rules = rules_of(
+        cases="failed", level=settings["level"], n_resamples=settings["n_resamples"], seed=settings["seed"]
+    )
+    newest = {record.dataset.name: number for number, record in enumerate(records)}
+    shared = set.intersection(*(set(inputs[i].scored.ranked) for i in newest.values()))
+    joint = tuple(newest.values()) if len(newest) > 1 and len(shared) > 1 else ()
+    return analyze(inputs, rules, joint=joint, jobs=jobs)
+
+
+def _input_of(name: str, record: RunRecord, leaderboard: Leaderboard) -> StudyInput:
+    scored = replace(scored_set_of(record), name=name)
+    every = (*leaderboard.averages, *leaderboard.boards)
+    boards = {metric: tuple(one for one in every if one.metric == metric and one.rows) for metric in record.metrics}
+    columns = next(iter(scored.metadata.values()), {})
+    split = next((name for name in SPLIT_COLUMNS if name in columns), None)
+    without = [name for name in (split, record.dataset.cluster_column) if name]
+    families = suggested_families(scored.metadata, scored.cases, rules_of().minimum, without)
+    findings = [f"{one['model']} {one['structure']}: {one['reason']}".strip() for one in record.exclusions]
+    return StudyInput(
+        scored, families, tuple(findings), split, boards={key: found for key, found in boards.items() if found}
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 
 #: Longest part of an address.
 MOST_LETTERS = 40
@@ -40,6 +40,12 @@ def safe_link(address: str) -> str:
     return text if text.lower().startswith(("https://", "http://")) and not any(c.isspace() for c in text) else ""
 
 
-def query(values: Mapping[str, str]) -> str:
-    """Return the selection of the front page as the end of its address; the values are slugs."""
-    return "#" + "&".join(f"{key}={value}" for key, value in values.items())
+def numbered(names: Sequence[str]) -> list[str]:
+    """Return the names; those that were there before are numbered."""
+    found: list[str] = []
+    for name in names:
+        numbered, count = name, 2
+        while numbered in found:
+            numbered, count = f"{name} ({count})", count + 1
+        found.append(numbered)
+    return found
