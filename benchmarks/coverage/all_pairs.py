@@ -15,10 +15,10 @@ from dataclasses import replace
 import numpy as np
 from populations import Floats, real_matrices
 
+from segauge.scores import Scale
 from segauge.stats import ScoreMatrix, compare
 from segauge.stats.comparison import pair_statistics
 from segauge.stats.ranking import rank_sets
-from segauge.stats.scales import Scale
 
 SIZES = (20, 50, 100)
 MODELS = 13

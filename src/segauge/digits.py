@@ -96,6 +96,16 @@ def p_equals(p: float) -> str:
     return f"p {p_value(p)}" if p < 0.001 else f"p = {p_value(p)}"
 
 
+def unit_word(unit: str) -> str:
+    """Return a unit as it is printed: nothing for a share, a count and a plain number."""
+    return "" if unit in ("1", "count") else unit
+
+
+def with_unit(text: str, unit: str) -> str:
+    """Return a number with its unit: "6.1 mm"."""
+    return f"{text} {unit_word(unit)}".rstrip()
+
+
 def percent(share: float) -> str:
     """Return a share in whole per cent, with one decimal below 2 and above 98 %: "26 %", "0.6 %"."""
     shown = 100.0 * share

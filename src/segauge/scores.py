@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge import words
+from segauge.digits import unit_word, with_unit
 from segauge.errors import InvalidInput, UnknownMetric, UnknownStructure
 from segauge.notebook import NotebookTable, Shown
 
@@ -126,6 +127,35 @@ Direction = Literal["higher", "lower", "none"]
 
 
 @dataclass(frozen=True)
+class Scale:
+    """Which way a metric is better, and its smallest and largest value (infinite where there is none)."""
+
+    higher_is_better: bool = True
+    bounds: tuple[float, float] = (-math.inf, math.inf)
+    unit: str = ""
+
+    @property
+    def is_bounded(self) -> bool:
+        """True if both ends are finite."""
+        return all(map(math.isfinite, self.bounds))
+
+    @property
+    def finite_bounds(self) -> tuple[float, float] | None:
+        """The ends, None where one of them is open."""
+        return self.bounds if self.is_bounded else None
+
+    @property
+    def worst(self) -> float:
+        """The worst possible value; infinite where there is none."""
+        return self.bounds[0] if self.higher_is_better else self.bounds[1]
+
+    @property
+    def best(self) -> float:
+        """The best possible value; infinite where there is none."""
+        return self.bounds[1] if self.higher_is_better else self.bounds[0]
+
+
+@dataclass(frozen=True)
 class MetricInfo:
     """The facts of one metric, written once; tables, documentation, command line and tests iterate them.
 
@@ -144,6 +174,7 @@ class MetricInfo:
             invented. It counts like any other. None where such a case says nothing, as of the overlap.
         needs_gt: True if the metric is not defined where the ground truth lacks the structure: a spurious structure
             has no value then, and counts neither way.
+        takes_tolerance: True if the tolerance of the protocol changes its value.
 
     """
 
@@ -158,20 +189,49 @@ class MetricInfo:
     when_failed: float | None = None
     when_absent: float | None = None
     needs_gt: bool = False
+    takes_tolerance: bool = False
+
+    @property
+    def scale(self) -> Scale:
+        """Which way is better, the bounds, and the unit as it is printed; a measurement counts as "lower is better"."""
+        return Scale(self.direction == "higher", self.bounds, unit_word(self.unit))
 
     @property
     def worst(self) -> float | None:
         """The worst possible value; None where there is none, or none is better."""
-        return self._end(0 if self.direction == "higher" else 1)
+        return self._end(self.scale.worst)
 
     @property
     def best(self) -> float | None:
         """The best possible value; None where there is none, or none is better."""
-        return self._end(1 if self.direction == "higher" else 0)
+        return self._end(self.scale.best)
 
-    def _end(self, side: int) -> float | None:
-        bound = self.bounds[side]
+    def _end(self, bound: float) -> float | None:
         return bound if self.direction != "none" and math.isfinite(bound) else None
+
+    @property
+    def title(self) -> str:
+        """The title of an axis: the name with its unit, "95 % Hausdorff distance in mm"."""
+        return f"{self.name} in {self.scale.unit}" if self.scale.unit else self.name
+
+    @property
+    def heading(self) -> str:
+        """The head of a column: the name with its unit, "95 % Hausdorff distance (mm)"."""
+        return f"{self.name} ({self.scale.unit})" if self.scale.unit else self.name
+
+    @property
+    def facts(self) -> str:
+        """Unit, range and direction in words: "In mm, from 0 upwards; lower is better."."""
+        unit = {"1": "a share", "count": "a count", "": "a number"}.get(self.unit, f"in {self.unit}")
+        low, high = self.bounds
+        ends = "" if math.isinf(low) and math.isinf(high) else f", from {low:g}"
+        ends += "" if not ends else " upwards" if math.isinf(high) else f" to {high:g}"
+        better = {"higher": "; higher is better", "lower": "; lower is better", "none": ""}[self.direction]
+        return f"{unit[0].upper()}{unit[1:]}{ends}{better}."
+
+    def text(self, value: float) -> str:
+        """Return a value with three figures and its unit: "12.4 mm"."""
+        return with_unit(f"{value:.3g}", self.unit)
 
 
 @dataclass(frozen=True)

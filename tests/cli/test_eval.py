@@ -49,7 +49,7 @@ def test_every_metric_that_was_asked_for_has_a_column(folders, capsys):
     assert run(folders, "--metrics", "dice,nsd@2,gt_volume,biou") == 0
     (head,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("┃"))
     assert [word.strip() for word in head.strip("┃│ ").split("┃")] == [
-        "structure", "dice", "nsd@2", "gt_volume / ml", "biou", "n", "failed",
+        "structure", "dice", "nsd@2", "gt_volume / ml", "biou at 1 mm", "n", "failed",
     ]  # fmt: skip
 
 

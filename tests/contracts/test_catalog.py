@@ -2,15 +2,19 @@
 
 import dataclasses
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import segauge
 from segauge import CATALOG, DEFAULT_METRICS, Status, measure, metric
 from segauge.errors import UnknownMetric
 from segauge.metrics.catalog import FAMILIES, FORMER_NAMES, described, resolve_metrics
 from segauge.metrics.foreign import ALIASES, FOREIGN
-from segauge.scores import MetricInfo
+from segauge.scores import MetricInfo, ScoreTable
+from segauge.stats.missing import estimate_resolved, resolve
 from segauge.stats.scales import scale_of
 
 UNITS = {"1", "mm", "ml", "count"}
@@ -136,3 +140,23 @@ def test_other_names_lead_to_the_catalog_and_hide_none_of_its_keys():
     assert described("dsc@0.5").key == "dice"
     assert described("mcc").bounds == (-1.0, 1.0)
     assert described("beauty") is None
+
+
+def test_counts_and_shares_have_no_unit_wherever_they_are_printed():
+    """A mean number of lesions was printed as "1.0 [...] count", and its figure had an axis "in count"."""
+    info, distance = metric("lesion_fp"), metric("hd95")
+    table = ScoreTable(("a", "b"), ("tumour",), ("lesion_fp",), [[[1.0]], [[3.0]]], [["present"], ["present"]])
+    found = estimate_resolved(resolve(table, "tumour", "lesion_fp"), info.scale)
+    assert "count" not in f"{found} {info.title} {info.heading} {info.text(2.0)}"
+    assert (distance.title, distance.heading) == ("95 % Hausdorff distance in mm", "95 % Hausdorff distance (mm)")
+    assert distance.text(12.34) == "12.3 mm"
+    assert distance.facts == "In mm, from 0 upwards; lower is better."
+    assert info.scale == scale_of("lesion_fp")
+
+
+def test_units_are_compared_in_one_place():
+    """Thirteen places decided which units are printed, and two of them forgot the counts."""
+    copies = re.compile(r"""unit (not )?in \(""")
+    source = Path(segauge.__file__).parents[1]
+    found = {path.relative_to(source).as_posix() for path in source.rglob("*.py") if copies.search(path.read_text())}
+    assert found <= {"segauge/digits.py", "segauge/metrics/catalog.py"}, found

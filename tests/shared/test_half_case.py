@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
+from segauge.scores import Scale
 from segauge.stats import average_matrix, estimate
 from segauge.stats.estimation import estimate_columns
 from segauge.stats.intervals import share_limits
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.scales import Scale
 
 pytestmark = pytest.mark.shared
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from segauge.scores import Scale
 from segauge.stats import METHODS, ScoreMatrix, average_matrix, compare
 from segauge.stats.estimation import estimate_columns
 from segauge.stats.intervals import Request
 from segauge.stats.resampling import Sample, stream
-from segauge.stats.scales import Scale
 
 
 def population():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
+from segauge.scores import Scale
 from segauge.stats import (
     SCHEMES,
     MissingPolicy,
@@ -27,7 +28,6 @@ from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.pairs import pair_statistics
 from segauge.stats.ranking import leave_one_out
 from segauge.stats.ranks import average_ranks
-from segauge.stats.scales import Scale
 
 scipy_stats = pytest.importorskip("scipy.stats")
 

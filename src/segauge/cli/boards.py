@@ -7,6 +7,7 @@ from typing import Any
 
 from segauge.cli.tables import print_table
 from segauge.cli.terminal import one_line
+from segauge.digits import unit_word
 from segauge.plural import chance_text, counted
 from segauge.stats import Board, BoardRow
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
@@ -18,7 +19,7 @@ def print_board(
     out: Any, board: Board, *, title: str = "", extra: str = "", further: Callable[[BoardRow], str] | None = None
 ) -> None:
     """Print a board as a table, its verdict, and what must be known about it; `extra` heads the column of `further`."""
-    unit = f" in {board.unit}" if board.unit not in ("", "1") else ""
+    unit = f" in {word}" if (word := unit_word(board.unit)) else ""
     named = title or f"{board.structure} {board.metric}".strip() + unit
     if board.rows:
         rows = [

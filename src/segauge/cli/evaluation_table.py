@@ -12,8 +12,9 @@ from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import floor_sentences
+from segauge.report.naming import tolerance_words
 from segauge.report.summary import interval_notes
-from segauge.scores import Status
+from segauge.scores import MetricInfo, Status
 from segauge.stats.estimation import Estimate
 
 if TYPE_CHECKING:
@@ -99,9 +100,9 @@ def _cells(
     result: EvaluationResult, summaries: Mapping[str, Mapping[str, Estimate]], shown: Sequence[str]
 ) -> list[list[str]]:
     """Return the table as text: the header, then a row per structure; the last columns are n and the failures."""
-    units = {info.key: info.unit for info in result.metrics}
+    infos = {info.key: info for info in result.metrics}
     places = {key: column_decimals(found[key] for found in summaries.values()) for key in shown}
-    rows = [["structure", *(_head(key, units[key], result) for key in shown), "n", "failed"]]
+    rows = [["structure", *(_head(infos[key], result) for key in shown), "n", "failed"]]
     for name, found in summaries.items():
         first = found[shown[0]]
         values = [
@@ -117,11 +118,11 @@ def _cells(
     return rows
 
 
-def _head(key: str, unit: str, result: EvaluationResult) -> str:
-    tolerance = result.protocol.get("options", {}).get("nsd_tolerance_mm")
-    if key == "nsd" and isinstance(tolerance, (int, float)):
-        return f"nsd at {tolerance:g} mm"
-    return key if unit in ("1", "count") else f"{key} / {unit}"
+def _head(info: MetricInfo, result: EvaluationResult) -> str:
+    tolerance = tolerance_words(info, result.protocol)
+    if tolerance:
+        return f"{info.key} {tolerance}"
+    return f"{info.key} / {info.scale.unit}" if info.scale.unit else info.key
 
 
 def _print_failures(out: Console, result: EvaluationResult) -> None:

@@ -64,9 +64,7 @@ def _show(explanation: Explanation) -> None:
     from rich.text import Text
 
     console, info = Console(), explanation.metric
-    best = {"higher": "higher is better", "lower": "lower is better"}.get(info.direction, "neither end is better")
-    unit = "" if info.unit in ("", "1") else f", in {info.unit}"
-    console.print(Text(f"{info.name} ({info.key}){unit}; {best}.", style="bold"))
+    console.print(Text(f"{info.name} ({info.key}). {info.facts}", style="bold"))
     console.print(Text(info.definition))
     if not explanation.answers:
         return

@@ -16,8 +16,9 @@ from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scor
 from segauge.io.tables.cells import ROLES
 from segauge.io.tables.metadata import metadata_column, read_metadata
 from segauge.metrics.catalog import called
+from segauge.scores import Scale
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.scales import Scale, scale_of
+from segauge.stats.scales import scale_of
 from segauge.stats.shared_cases import score_matrix
 
 #: Help of `--key`, wherever there is metadata.

@@ -17,7 +17,6 @@ from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate, method_for
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
 from segauge.stats.noise_floors import Floor, noise_floors
-from segauge.stats.scales import Scale
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -141,7 +140,7 @@ class EvaluationResult:
         cluster = None if len(names) == 1 else list(table.cases) * len(names)
         found = {}
         for info in self.metrics:
-            scale = _scale(info)
+            scale = info.scale
             columns = [resolve(table, name, info.key, scale=scale, policy=self.policy) for name in names]
             found[info.key] = estimate_resolved(
                 _pooled(columns), scale, ci=method_for(self.ci, scale.bounds, is_clustered=cluster is not None),
@@ -273,11 +272,6 @@ def _exports() -> ModuleType:
     from segauge.report import exports
 
     return exports
-
-
-def _scale(info: MetricInfo) -> Scale:
-    """Return the scale of a metric; a plain measurement (a volume) has no worst value that a failure could count as."""
-    return Scale(info.direction == "higher", info.bounds, info.unit)
 
 
 def _pooled(columns: Sequence[Resolved]) -> Resolved:

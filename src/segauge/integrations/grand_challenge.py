@@ -174,8 +174,7 @@ def _literal(value: object) -> str:
 def _rankable(infos: Sequence[MetricInfo]) -> Sequence[MetricInfo]:
     """Return metrics of which every failed case has a value; others cannot rank anything."""
     for info in infos:
-        worst = info.bounds[0] if info.direction == "higher" else info.bounds[1]
-        if info.direction == "none" or (not np.isfinite(worst) and info.unit != "mm"):
+        if info.direction == "none" or (info.worst is None and info.unit != "mm"):
             raise InvalidInput(
                 f"{info.key}: has no worst value that a failed case could get, so that it cannot rank submissions. "
                 f"Take others, such as {', '.join(USUAL_METRICS)}."

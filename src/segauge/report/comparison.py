@@ -14,7 +14,6 @@ from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import amount, unknown_sentences
-from segauge.report.illustrations import scale_of_info
 from segauge.report.naming import named
 from segauge.report.summary import LEADING
 from segauge.scores import MetricInfo
@@ -142,7 +141,7 @@ class ModelComparison:
     def scored(self) -> ScoredSet:
         """The scores of all models on the structures that they share."""
         first = next(iter(self.results.values()))
-        scales = {info.key: scale_of_info(info) for info in self.metrics}
+        scales = {info.key: info.scale for info in self.metrics}
         tables = {name: result.table for name, result in self.results.items()}
         return ScoredSet("", tables, policy=first.policy, scales=scales).select(structures=self.structures)
 

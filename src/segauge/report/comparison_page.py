@@ -18,7 +18,7 @@ from segauge.report.figures.themes import SERIES
 from segauge.report.floors import DIFFERENCE_HINT, FLOOR_BARS
 from segauge.report.floors import METHODS as NOISE_FLOORS
 from segauge.report.html import Picture, glossary, packed_column, page, rounded
-from segauge.report.illustrations import Illustration, axis_title, finite_bounds
+from segauge.report.illustrations import Illustration
 from segauge.report.references import references_for
 from segauge.scores import MetricInfo
 from segauge.stats import BoardRow, Comparison, PairResult
@@ -90,7 +90,7 @@ def _means(comparison: ModelComparison) -> Illustration:
 def _axis(comparison: ModelComparison) -> str:
     """Return what the numbers of the ranking are: the metric in its unit, or ranks where failures have no value."""
     by_ranks = f"rank within each case by {comparison.deciding.name}"
-    return by_ranks if comparison.board.is_by_ranks else axis_title(comparison.deciding)
+    return by_ranks if comparison.board.is_by_ranks else comparison.deciding.title
 
 
 def _significance(comparison: ModelComparison) -> Illustration:
@@ -105,7 +105,7 @@ def _significance(comparison: ModelComparison) -> Illustration:
 
 
 def _is_higher_better(comparison: ModelComparison) -> bool:
-    return comparison.deciding.direction == "higher" and not comparison.board.is_by_ranks
+    return comparison.deciding.scale.higher_is_better and not comparison.board.is_by_ranks
 
 
 def _differences(comparison: ModelComparison) -> Illustration:
@@ -148,8 +148,8 @@ def _podium(comparison: ModelComparison) -> Illustration:
         partial(
             figures.podium,
             {name: scores[name] for name in _order(comparison)},
-            axis=axis_title(info),
-            higher_is_better=info.direction == "higher",
+            axis=info.title,
+            higher_is_better=info.scale.higher_is_better,
         ),
     )
 
@@ -161,7 +161,7 @@ def _structures(comparison: ModelComparison) -> Illustration:
         f"{info.name} by structure",
         "Quartiles, median, and whiskers to the last value within 1.5 times the box; failures count as the scale's "
         "worst value where it has one, and are not drawn where it has none.",
-        partial(figures.boxes, list(_points(comparison, info)), axis=axis_title(info), bounds=finite_bounds(info)),
+        partial(figures.boxes, list(_points(comparison, info)), axis=info.title, bounds=info.scale.finite_bounds),
     )
 
 

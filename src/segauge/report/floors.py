@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from segauge.digits import with_unit
 from segauge.metrics.noise import GRIDS
 from segauge.plural import counted
 from segauge.scores import MetricInfo
@@ -36,7 +37,7 @@ def amount(value: float, unit: str) -> str:
     """Return a floor with its unit, two significant digits and no exponent."""
     digits = f"{value:.2g}" if value >= 1e-4 or value == 0 else "0.0001"
     number = f"{float(digits):.0f}" if value >= 100 else digits
-    return number if unit in ("", "1") else f"{number} {unit}"
+    return with_unit(number, unit)
 
 
 def floor_range(info: MetricInfo, floors: Mapping[str, Mapping[str, Floor]]) -> str:

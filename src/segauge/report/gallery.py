@@ -128,8 +128,7 @@ def _scores(
     found = []
     for info in leading:
         score = result.table[case, structure, info.key]
-        unit = "" if info.unit in ("", "1", "count") else f" {info.unit}"
-        found.append((info.name, f"{score.value:.3g}{unit}" if score.value is not None else "no number"))
+        found.append((info.name, info.text(score.value) if score.value is not None else "no number"))
     return tuple(found)
 
 

@@ -193,7 +193,7 @@ def _environment(load: Callable[[str], str]) -> Any:
         lstrip_blocks=True,
     )
     environment.filters["svg"] = lambda picture: _markup()(picture.svg)
-    environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text, facts=facts)
+    environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text)
     environment.filters.update(counted=counted, agreeing=agreeing, chance=chance_text)
     return environment
 
@@ -224,16 +224,6 @@ def glossary(metrics: Sequence[MetricInfo]) -> list[tuple[MetricInfo, list[str]]
     return list(entries.values())
 
 
-def facts(info: MetricInfo) -> str:
-    """Return unit, range and direction of a metric in words."""
-    unit = {"1": "a share", "count": "a count"}.get(info.unit, f"in {info.unit}")
-    low, high = info.bounds
-    ends = "" if math.isinf(low) and math.isinf(high) else f", from {low:g}"
-    ends += "" if not ends else " upwards" if math.isinf(high) else f" to {high:g}"
-    better = {"higher": "; higher is better", "lower": "; lower is better", "none": ""}[info.direction]
-    return f"{unit[0].upper()}{unit[1:]}{ends}{better}."
-
-
 def rounded(value: float | None) -> float | None:
     """Return a number with six significant digits that can be rounded again to fewer, None where it is none.
 
@@ -245,7 +235,7 @@ def rounded(value: float | None) -> float | None:
 
 
 def _number_column(info: MetricInfo, tolerance: str) -> dict[str, Any]:
-    unit = "" if info.unit in ("", "1", "count") else f" ({info.unit})"
+    unit = f" ({info.scale.unit})" if info.scale.unit else ""
     return {"name": f"{info.key}{unit} {tolerance}".strip(), "hint": f"{info.name} {tolerance}".strip(), "number": True}
 
 

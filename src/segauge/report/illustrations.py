@@ -20,7 +20,7 @@ from segauge.report.figures import AgreementLimits, Curve, Interval, Point, Reca
 from segauge.report.lesions import SizeCounts
 from segauge.report.summary import Summary
 from segauge.scores import MetricInfo, Status
-from segauge.stats import Scale, SubgroupReport, estimate_groups, share
+from segauge.stats import SubgroupReport, estimate_groups, share
 from segauge.stats.missing import Resolved, resolve
 
 #: Above so many structures a row of density, box and points each would be a wall: then boxes only.
@@ -52,19 +52,9 @@ class Illustration:
         return self.key.partition("-")[0]
 
 
-def axis_title(info: MetricInfo) -> str:
-    """Return the title of a metric's axis, with its unit."""
-    return info.name if info.unit in ("", "1") else f"{info.name} in {info.unit}"
-
-
-def scale_of_info(info: MetricInfo) -> Scale:
-    """Return the scale of a metric of a result."""
-    return Scale(info.direction == "higher", info.bounds, info.unit)
-
-
 def resolved_column(result: EvaluationResult, structure: str, info: MetricInfo) -> Resolved:
     """Return the values of a structure with the result's policy applied to failures."""
-    return resolve(result.table, structure, info.key, scale=scale_of_info(info), policy=result.policy)
+    return resolve(result.table, structure, info.key, scale=info.scale, policy=result.policy)
 
 
 def illustrations(summary: Summary, lesion_sizes: Mapping[str, SizeCounts] | None = None) -> Iterator[Illustration]:
@@ -99,13 +89,8 @@ def _overview(summary: Summary) -> Iterator[Illustration]:
         "overview",
         f"{info.name} of every structure",
         f"Mean with {level} % interval; the dashed line is the mean over all structures.",
-        lambda: figures.forest(rows, axis=axis_title(info), reference=overall, bounds=finite_bounds(info)),
+        lambda: figures.forest(rows, axis=info.title, reference=overall, bounds=info.scale.finite_bounds),
     )
-
-
-def finite_bounds(info: MetricInfo) -> tuple[float, float] | None:
-    """Return the ends of a metric's scale, None where one of them is open."""
-    return info.bounds if all(math.isfinite(end) for end in info.bounds) else None
 
 
 def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
@@ -125,10 +110,10 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
         words += f"{agreeing(left_out, 'without a number is', 'without a number are')} not drawn. "
 
     def make() -> Any:
-        bounds = finite_bounds(info)
+        bounds = info.scale.finite_bounds
         if many:
-            return figures.boxes(points, axis=axis_title(info), bounds=bounds, show_points=False)
-        return figures.raincloud(points, axis=axis_title(info), bounds=bounds)
+            return figures.boxes(points, axis=info.title, bounds=bounds, show_points=False)
+        return figures.raincloud(points, axis=info.title, bounds=bounds)
 
     if not points:
         return Illustration(f"distribution-{info.key}", info.name, "No case has a number.", make)
@@ -267,8 +252,8 @@ def subgroup_report(result: EvaluationResult, key: str, info: MetricInfo) -> Sub
     return estimate_groups(
         case_means(result, info),
         labels,
-        bounds=finite_bounds(info),
-        higher_is_better=info.direction == "higher",
+        bounds=info.scale.finite_bounds,
+        higher_is_better=info.scale.higher_is_better,
         level=result.confidence,
         n_resamples=result.n_resamples,
         seed=result.seed,
@@ -299,7 +284,7 @@ def _subgroups(summary: Summary) -> Iterator[Illustration]:
             f"subgroups-{_slug(key)}",
             f"{info.name} by {key}",
             f"{100 * report.level:g} % intervals{over}.{f' {_worst_words(report)}' if has_worst else ''}",
-            partial(figures.forest, rows, axis=axis_title(info), bounds=finite_bounds(info)),
+            partial(figures.forest, rows, axis=info.title, bounds=info.scale.finite_bounds),
         )
         if report.gaps:
             yield _gaps(key, info, report)
@@ -333,7 +318,7 @@ def _gaps(key: str, info: MetricInfo, report: SubgroupReport) -> Illustration:
         f"Gaps between groups of {key}",
         f"Difference of the groups' means; intervals and p-values hold for all pairs of groups together. Gaps that "
         f"are significant are marked.{more}",
-        lambda: figures.forest(rows, axis=f"difference of {axis_title(info)}", reference=0.0),
+        lambda: figures.forest(rows, axis=f"difference of {info.title}", reference=0.0),
     )
 
 

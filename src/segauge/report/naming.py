@@ -9,9 +9,6 @@ from typing import Any
 from segauge.evaluation import EvaluationResult
 from segauge.scores import MetricInfo
 
-#: Metrics that take the tolerance of the protocol; `nsd@2` and its like have their own, in key and name.
-_WITH_TOLERANCE = ("nsd", "biou")
-
 
 def tolerance_words(info: MetricInfo, protocol: Mapping[str, Any], structure: str | None = None) -> str:
     """Return the tolerance of a metric, "at 2 mm"; "" where it has none or the protocol does not say.
@@ -19,7 +16,7 @@ def tolerance_words(info: MetricInfo, protocol: Mapping[str, Any], structure: st
     Where structures have different ones it is that of the structure, "(tolerance per structure)" for all.
     """
     given = protocol.get("options", {}).get("nsd_tolerance_mm")
-    if info.key not in _WITH_TOLERANCE or given is None:
+    if not info.takes_tolerance or given is None:
         return ""
     if not isinstance(given, Mapping):
         return f"at {given:g} mm"

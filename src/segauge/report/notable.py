@@ -86,7 +86,7 @@ def _outliers(result: EvaluationResult, structure: str, info: MetricInfo) -> Ite
     median = _middle(known)
     # 1.4826 turns the median absolute deviation of a normal distribution into its standard deviation.
     spread = 1.4826 * _middle(sorted(abs(x - median) for x in known))
-    sign = 1.0 if info.direction == "higher" else -1.0
+    sign = 1.0 if info.scale.higher_is_better else -1.0
     for case, value in zip(result.table.cases, values, strict=True):
         distance = sign * (median - float(value)) / spread if spread > 0 and not math.isnan(value) else 0.0
         if distance > 3.5 and value not in (0.0,):
@@ -116,7 +116,7 @@ def _disagreements(
 
 def _percentiles(column: npt.NDArray[np.float64], usable: Sequence[int], info: MetricInfo) -> dict[int, float]:
     """Return per case the share of cases that are worse, ties counting half: of equal ones none is the worst."""
-    sign = 1.0 if info.direction == "higher" else -1.0
+    sign = 1.0 if info.scale.higher_is_better else -1.0
     places = len(usable) - average_ranks(sign * column[list(usable)])
     return dict(zip(usable, (places / (len(usable) - 1)).tolist(), strict=True))
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from segauge.digits import fixed, interval, percent
+from segauge.digits import fixed, interval, percent, with_unit
 from segauge.evaluation import EvaluationResult
 from segauge.report.floors import floor_range, floor_sentences
 from segauge.report.naming import named, named_metrics
@@ -290,8 +290,7 @@ def value_text(estimate: Estimate) -> str:
     """Return the value with its unit, as many decimals as its interval warrants: "6.1 mm"; "no value" without one."""
     if estimate.value is None:
         return str(estimate)
-    unit = "" if estimate.unit in ("", "1") else f" {estimate.unit}"
-    return fixed(estimate.value, estimate.decimals) + unit
+    return with_unit(fixed(estimate.value, estimate.decimals), estimate.unit)
 
 
 def interval_text(estimate: Estimate) -> str:

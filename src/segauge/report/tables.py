@@ -47,7 +47,7 @@ def result_table(summary: Summary, metrics: Iterable[str] | None = None) -> Text
     """Return one row per structure: mean and interval of each metric, n, and how many were missed and spurious."""
     chosen = chosen_metrics(summary, metrics)
     result = summary.result
-    columns = [Column("structure"), *(Column(_title(info), True) for info in chosen), Column("n", True)]
+    columns = [Column("structure"), *(Column(info.heading, True) for info in chosen), Column("n", True)]
     extra = _statuses(summary)
     columns += [Column(status.value, True) for status in extra]
     rows = []
@@ -62,10 +62,6 @@ def result_table(summary: Summary, metrics: Iterable[str] | None = None) -> Text
         ]
         rows.append((name, *cells, str(first), *(str(counts.get(status, 0)) for status in extra)))
     return TextTable(tuple(columns), tuple(rows), _caption(summary, chosen))
-
-
-def _title(info: MetricInfo) -> str:
-    return info.name if info.unit in ("", "1", "count") else f"{info.name} ({info.unit})"
 
 
 def _cell(text: str, n: int, usual: int) -> str:

@@ -1,5 +1,6 @@
 """Statistics of score tables: intervals, comparisons, rankings, subgroups, planning. Reads arrays and tables only."""
 
+from segauge.scores import Scale
 from segauge.stats.boards import Board, BoardRow, BoardRules
 from segauge.stats.changes import Change, Difference, difference
 from segauge.stats.comparison import Comparison, PairResult, Verdict, compare
@@ -35,7 +36,7 @@ from segauge.stats.planning import (
     upper_sd,
 )
 from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequencies
-from segauge.stats.scales import Scale, scale_of
+from segauge.stats.scales import scale_of
 from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
 from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, CaseRule, ScoredSet
 from segauge.stats.shared_cases import score_matrix

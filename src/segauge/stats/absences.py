@@ -7,9 +7,8 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 import numpy.typing as npt
 
-from segauge.scores import NOT_IN_GROUND_TRUTH, ScoreTable, Status
+from segauge.scores import NOT_IN_GROUND_TRUTH, Scale, ScoreTable, Status
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale
 
 
 def found_nothing(

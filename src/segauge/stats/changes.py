@@ -16,13 +16,13 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
 from segauge.plural import counted
-from segauge.scores import ScoreTable, Status
+from segauge.scores import Scale, ScoreTable, Status
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import NOTHING_TO_FIND
 from segauge.stats.missing import AUTO, MissingPolicy
 from segauge.stats.multiplicity import holm
 from segauge.stats.noise_floors import floor_of_difference, is_floor, noise_floor_of
-from segauge.stats.scales import Scale, is_measurement, scale_of
+from segauge.stats.scales import is_measurement, scale_of
 from segauge.stats.shared_cases import CasePolicy, score_matrix
 
 #: Metrics that are judged where nobody says otherwise: volume overlap, share of the surface that fits, its outliers.

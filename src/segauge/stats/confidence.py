@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.scores import Scale
 from segauge.stats.intervals import Moments, half_case_limits
 from segauge.stats.pairs import PairFacts
 from segauge.stats.resampling import Floats, Sample, require_resamples, stream
-from segauge.stats.scales import Scale
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.digits import count_of, decimals, percent, with_interval
+from segauge.digits import count_of, decimals, percent, with_interval, with_unit
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segauge.stats.intervals import METHODS, Moments, Request, share_limits, unseen_failure_limits
@@ -141,8 +141,7 @@ class Estimate:
         return with_interval(self.value, self.ci_low, self.ci_high, places=places)
 
     def __str__(self) -> str:
-        unit = f" {self.unit}" if self.unit not in ("", "1") and self.value is not None else ""
-        return f"{self.text()}{unit}"
+        return self.text() if self.value is None else with_unit(self.text(), self.unit)
 
     def __repr__(self) -> str:
         return f"Estimate({self}, {self.details()})"

@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
+from segauge.scores import Scale
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.resampling import BLOCK, Floats, fixed_point, require_resamples, stream
-from segauge.stats.scales import Scale
 from segauge.stats.subgroups import Labels
 
 

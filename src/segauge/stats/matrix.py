@@ -14,11 +14,10 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput
 from segauge.plural import counted
-from segauge.scores import Status
+from segauge.scores import Scale, Status
 from segauge.stats.missing import Resolved
 from segauge.stats.ranks import average_ranks
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale
 
 #: Note of a matrix whose scores are ranks.
 RANKED_WITHIN_CASES = "scores are ranks within each case, failures last"

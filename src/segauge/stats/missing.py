@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.scores import ScoreTable, Status
+from segauge.scores import Scale, ScoreTable, Status
 from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale, counts_where_absent, is_measurement, scale_of
+from segauge.stats.scales import counts_where_absent, is_measurement, scale_of
 
 FailedPolicy = Literal["auto", "worst", "penalty", "last", "exclude"]
 AbsentPolicy = Literal["exclude", "perfect"]

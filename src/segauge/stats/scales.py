@@ -1,36 +1,13 @@
-"""Scale: which way is better, and the ends of the scale: all that a comparison needs to know of a metric."""
+"""Scales of metrics by name: which way is better, and the ends, which are all that a comparison needs to know."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.metrics.catalog import CATALOG, described
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Which way a metric is better, and its smallest and largest value (infinite where there is none)."""
-
-    higher_is_better: bool = True
-    bounds: tuple[float, float] = (-math.inf, math.inf)
-    unit: str = ""
-
-    @property
-    def is_bounded(self) -> bool:
-        """True if both ends are finite."""
-        return all(map(math.isfinite, self.bounds))
-
-    @property
-    def worst(self) -> float:
-        """The worst possible value; infinite where there is none."""
-        return self.bounds[0] if self.higher_is_better else self.bounds[1]
-
-    @property
-    def best(self) -> float:
-        """The best possible value; infinite where there is none."""
-        return self.bounds[1] if self.higher_is_better else self.bounds[0]
+from segauge.scores import Scale
 
 
 def is_measurement(metric: str) -> bool:
@@ -54,7 +31,7 @@ def scale_of(metric: str) -> Scale:
             f"Whether a higher {metric!r} is better {what}. Say it (higher_is_better=True or False, and the bounds of "
             f"its scale), or use a known name: {', '.join(list(CATALOG)[:12])}, ..."
         )
-    return Scale(info.direction == "higher", info.bounds, info.unit if info.unit in ("mm", "ml") else "")
+    return info.scale
 
 
 def told_scale(metric: str, higher_is_better: bool | None, bounds: tuple[float, float] | None) -> Scale:

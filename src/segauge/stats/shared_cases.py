@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput, option
-from segauge.scores import ScoreTable, Status
+from segauge.scores import Scale, ScoreTable, Status
 from segauge.stats.absences import cases_without, found_nothing
 from segauge.stats.estimation import one_column
 from segauge.stats.matrix import ScoreMatrix
@@ -23,7 +23,7 @@ from segauge.stats.missing import (
     resolve_column,
 )
 from segauge.stats.resampling import Floats
-from segauge.stats.scales import Scale, counts_where_absent, scale_of
+from segauge.stats.scales import counts_where_absent, scale_of
 
 CasePolicy = Literal["same", "common", "failed"]
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from segauge.digits import with_unit
 from segauge.report.figures.charting import number_text
 from segauge.report.html import rounded
 from segauge.stats import AVERAGE, Board, PairResult, ScoreMatrix
@@ -74,7 +75,7 @@ class CaseScores:
         value = float(self.values[place])
         if math.isnan(value):
             return "failed" if self.failed[place] else "no number"
-        return number_text(value) if self.unit in ("", "1") else f"{number_text(value)} {self.unit}"
+        return with_unit(number_text(value), self.unit)
 
 
 def case_scores(board: Board, scores: ScoreMatrix | None) -> CaseScores | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from segauge.digits import unit_word
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
 from segauge.report.naming import named
@@ -275,4 +276,4 @@ def metric_title(metric: str, record: RunRecord | None = None, structure: str = 
 def axis_of(board: Board, record: RunRecord) -> str:
     """Return the title of a board's axis, with its unit."""
     title = metric_title(board.metric, record, board.structure)
-    return title if board.unit in ("", "1") else f"{title} in {board.unit}"
+    return f"{title} in {unit}" if (unit := unit_word(board.unit)) else title

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from segauge.metrics.definitions.counts import OVERLAP
 from segauge.metrics.definitions.forms import DISTANCE, MetricFamily, when_present
+from segauge.metrics.definitions.surfaces import SURFACE
 from segauge.metrics.noise import GRIDS
 from segauge.metrics.parts import StructureParts
 from segauge.scores import MetricInfo
@@ -13,7 +15,9 @@ from segauge.scores import MetricInfo
 #: What the key of a noise floor has behind that of its metric.
 SUFFIX = "_noise"
 
-_UNITS = {"dice": "1", "hd": "mm", "hd95": "mm", "assd": "mm", "masd": "mm", "nsd": "1"}
+#: Metrics that have a noise floor.
+FLOORED = ("dice", "hd", "hd95", "assd", "masd", "nsd")
+_UNITS = {info.key: info.unit for info in (*OVERLAP, *SURFACE)}
 
 
 def _noise(key: str) -> MetricInfo:
@@ -38,13 +42,9 @@ def _noise(key: str) -> MetricInfo:
     )
 
 
-#: Metrics that have a noise floor.
-FLOORED = tuple(_UNITS)
-
-
 def noise_keys(keys: Iterable[str]) -> tuple[str, ...]:
     """Return the keys of the noise floors of some metrics; of those that have one."""
-    return tuple(f"{key}{SUFFIX}" for key in keys if key in _UNITS)
+    return tuple(f"{key}{SUFFIX}" for key in keys if key in FLOORED)
 
 
-FAMILIES = (MetricFamily(re.compile(rf"({'|'.join(_UNITS)}){SUFFIX}"), "hd95_noise", _noise),)
+FAMILIES = (MetricFamily(re.compile(rf"({'|'.join(FLOORED)}){SUFFIX}"), "hd95_noise", _noise),)

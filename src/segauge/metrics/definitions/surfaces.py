@@ -84,6 +84,7 @@ def _nsd(tolerance_mm: float | None) -> MetricInfo:
             otherwise=0.0,
         ),
         when_failed=0.0,
+        takes_tolerance=tolerance_mm is None,
     )
 
 
@@ -104,6 +105,7 @@ def _biou(width_mm: float | None) -> MetricInfo:
             otherwise=0.0,
         ),
         when_failed=0.0,
+        takes_tolerance=width_mm is None,
     )
 
 
