@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from segauge.digits import column_decimals, fixed
+from segauge.digits import column_decimals, fixed, unit_word
 from segauge.report.html import rounded
 from segauge.stats import Board, BoardRow
 from segbench.site.chapters import Chapter, structure_title
@@ -89,7 +89,7 @@ def _matrix(chapter: Chapter, metric: str) -> Matrix:
     order = list(dict.fromkeys(row.model for board in boards for row in board.rows))
     digits = {board.key: _digits(board) for board in boards}
     rows = [_matrix_row(chapter, model, boards, digits) for model in order]
-    unit = "" if leading.unit in ("", "1") else leading.unit
+    unit = unit_word(leading.unit)
     titles = [(structure_title(board), chapter.address(board)) for board in boards]
     return Matrix(chapter.selection(leading)["metric"], chapter.metric_title(leading), unit, titles, rows)
 
