@@ -7,7 +7,7 @@ from tests.badinputs.files import labels, nifti_bytes
 
 from segauge.cli import main
 from segauge.cli.ending import harmless_output, visible
-from segauge.io.outputs import csv_text
+from segauge.tables import csv_text
 
 NAMES = ["::stop-commands::x", "::error::bad", "##[error]x", "##vso[task.complete]", "a\x1b[31mred\x1b]0;t\x07"]
 

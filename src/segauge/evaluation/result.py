@@ -11,12 +11,13 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
-from segauge.io.outputs import csv_text, plain_values, write_whole
+from segauge.io.outputs import plain_values, write_whole
 from segauge.plural import counted
 from segauge.scores import MetricInfo, ScoreTable, Status
 from segauge.stats.estimation import Estimate, method_for
 from segauge.stats.missing import AUTO, MissingPolicy, Resolved, estimate_resolved, resolve
 from segauge.stats.noise_floors import Floor, noise_floors
+from segauge.tables import csv_text
 
 if TYPE_CHECKING:
     import pandas as pd

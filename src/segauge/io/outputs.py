@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import contextlib
-import csv
-import io
 import json
 import os
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -17,6 +14,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
+from segauge.tables import csv_text as csv_text
 
 #: The path that means standard output, wherever a file is written.
 STANDARD_OUTPUT = Path("-")
@@ -119,46 +117,3 @@ def _write(file: BinaryIO, content: str | bytes | Iterable[str]) -> None:
     for piece in (content,) if isinstance(content, (str, bytes)) else content:
         file.write(piece.encode("utf-8", errors="backslashreplace") if isinstance(piece, str) else piece)
     file.flush()
-
-
-def csv_text(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
-    """Return a table as CSV: numbers to their last digit, None as an empty cell, formulas made harmless."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow([inert(name) for name in header])
-    for row in rows:
-        writer.writerow([_cell(value) for value in row])
-    return buffer.getvalue()
-
-
-def inert(text: str) -> str:
-    """Put an apostrophe before what a spreadsheet would run as a formula; `plain` takes it away again.
-
-    Text that looks as if it had one already gets another one, so that nothing is lost on the way there and back.
-    """
-    return f"'{text}" if _is_formula(text.lstrip("'")) else text
-
-
-def plain(text: str) -> str:
-    """Return the text of a cell that `inert` made harmless; other text as it is."""
-    return text[1:] if text[:1] == "'" and _is_formula(text.lstrip("'")) else text
-
-
-def _is_formula(text: str) -> bool:
-    return text[:1] in ("=", "+", "-", "@", "\t", "\r")
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, float):
-        return float.__repr__(value)  # NumPy's floats are floats, but call themselves np.float64(0.5)
-    return repr(value) if isinstance(value, int) else inert(_CONTROL.sub(_written_out, str(value)))
-
-
-#: What moves a terminal's cursor when somebody looks at the file; tabs and line ends are quoted by CSV itself.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-
-
-def _written_out(found: re.Match[str]) -> str:
-    return f"\\x{ord(found[0]):02x}"

@@ -7,8 +7,9 @@ from pathlib import Path
 
 from segauge.errors import InvalidInput
 from segauge.io.layouts.pairs import Pair, Pairing
-from segauge.io.outputs import csv_text, write_whole
+from segauge.io.outputs import write_whole
 from segauge.io.tables.delimited import read_delimited
+from segauge.tables import csv_text
 
 #: Columns of a table of pairs; of each the first name is written, and all are read.
 _COLUMNS = {

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from segauge.errors import InvalidInput
 from segauge.io.gate import read_bytes
-from segauge.io.outputs import plain
+from segauge.tables import plain
 
 _SEPARATORS = (",", ";", "\t", "|")
 

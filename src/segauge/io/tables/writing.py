@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segauge.io.outputs import csv_text, write_whole
+from segauge.io.outputs import write_whole
 from segauge.io.tables.results_json import SCHEMA
 from segauge.scores import ScoreTable
+from segauge.tables import csv_text
 
 
 def write_scores(
