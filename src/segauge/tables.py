@@ -53,10 +53,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Noted:
-    """A cell with a remark, which stands after the printed value: "0.904 [0.884, 0.921] (n = 19)"."""
+    """A cell with a remark after its value, "0.904 [0.884, 0.921] (n = 19)", or with decimals of its own."""
 
     value: Any
     note: str = ""
+    decimals: int | None = None
 
 
 @dataclass(frozen=True)
@@ -138,21 +139,25 @@ class Table:
 
     def plain_cells(self) -> tuple[list[str], list[list[Any]]]:
         """Return the header and the rows with plain values only; an estimate has three cells, a remark its own."""
-        header: list[str] = []
-        columns: list[list[Any]] = []
+        parts = self.plain_columns()
+        return [name for name, _, _ in parts], [
+            list(row) for row in zip(*(cells for _, _, cells in parts), strict=True)
+        ]
+
+    def plain_columns(self) -> list[tuple[str, Column | None, list[Any]]]:
+        """Return name and plain values of each column, with the column that they are the values of; None for others."""
+        parts: list[tuple[str, Column | None, list[Any]]] = []
         for i, column in enumerate(self.columns):
             cells = [_bare(row[i]) for row in self.rows]
-            columns.append([_value(cell) for cell in cells])
-            header.append(column.name)
+            parts.append((column.name, column, [_value(cell) for cell in cells]))
             if any(_has_interval(cell) for cell in cells):
                 for limit in ("low", "high"):
-                    columns.append([getattr(cell, f"ci_{limit}", None) for cell in cells])
-                    header.append(f"{column.name} {limit}")
+                    limits = [getattr(cell, f"ci_{limit}", None) for cell in cells]
+                    parts.append((f"{column.name} {limit}", None, limits))
             notes = [row[i].note if isinstance(row[i], Noted) else "" for row in self.rows]
             if any(notes):
-                columns.append(notes)
-                header.append(f"{column.name} note")
-        return header, [list(row) for row in zip(*columns, strict=True)]
+                parts.append((f"{column.name} note", None, notes))
+        return parts
 
     def latex(self, *, label: str = "tab:segauge") -> str:
         """Return the table as a LaTeX float for any ordinary class; it needs the package booktabs only."""
@@ -236,8 +241,11 @@ def _printed(column: Column, cells: Sequence[Any]) -> list[str]:
     """Return the cells of a column as a reader sees them."""
     bare = [_bare(cell) for cell in cells]
     places = _places(column, bare)
-    notes = [f" {cell.note}" if isinstance(cell, Noted) and cell.note else "" for cell in cells]
-    return [f"{_cell(column, cell, places)}{note}" for cell, note in zip(bare, notes, strict=True)]
+    own = [cell if isinstance(cell, Noted) else Noted(cell) for cell in cells]
+    return [
+        f"{_cell(column, one.value, places if one.decimals is None else one.decimals)} {one.note}".rstrip()
+        for one in own
+    ]
 
 
 def _places(column: Column, cells: Sequence[Any]) -> int | None:
@@ -278,7 +286,8 @@ def _has_interval(cell: Any) -> bool:
 
 
 def _value(cell: Any) -> Any:
-    return cell.value if _has_interval(cell) else cell
+    value = cell.value if _has_interval(cell) else cell
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _finite(value: Any) -> Any:

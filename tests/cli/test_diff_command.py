@@ -79,7 +79,7 @@ def test_metrics_are_known_by_either_name_and_distances_have_a_unit(tmp_path, ca
     assert diff(tmp_path, "--judge", "dice,lesion_f1", "--margin", "lesion_f1=0.1") == 0
     out = capsys.readouterr().out
     assert "dice, det_f1 (Holm over 2 changes" in out
-    assert "hd95 / mm" in out
+    assert "hd95 (mm)" in out
     assert diff(tmp_path, "--metric", "lesion_f1") == 0
     files = [f"{name}={tmp_path / name}.csv" for name in ("old", "new")]
     assert main(["rank", *files, "--metric", "lesion_f1", "--n-resamples", "100"]) == 0

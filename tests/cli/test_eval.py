@@ -49,7 +49,7 @@ def test_every_metric_that_was_asked_for_has_a_column(folders, capsys):
     assert run(folders, "--metrics", "dice,nsd@2,gt_volume,biou") == 0
     (head,) = (line for line in capsys.readouterr().out.splitlines() if line.startswith("┃"))
     assert [word.strip() for word in head.strip("┃│ ").split("┃")] == [
-        "structure", "dice", "nsd@2", "gt_volume / ml", "biou at 1 mm", "n", "failed",
+        "structure", "dice", "nsd@2", "gt_volume (ml)", "biou at 1 mm", "n", "failed",
     ]  # fmt: skip
 
 
@@ -252,7 +252,7 @@ def test_the_table_fits_the_terminal_and_leaves_nothing_out(folders, capsys, mon
     heads = [line for line in table if line.startswith("┃")]
     assert len(table) == 5 * len(heads)  # no cell was broken
     assert all("structure" in line for line in heads)
-    for key in ("dice", "hd95 / mm", "nsd at 1 mm", "assd / mm"):
+    for key in ("dice", "hd95 (mm)", "nsd at 1 mm", "assd (mm)"):
         assert sum(key in line for line in heads) == 1
     assert "┃ n ┃" in heads[0]
     assert "┃ failed" in heads[0]

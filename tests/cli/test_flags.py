@@ -150,7 +150,7 @@ def test_show_adds_columns(folders, capsys):
     assert "0 of 2" in printed
     with pytest.raises(SystemExit):
         main([*common, "--show", "kurtosis"])
-    assert "expected some of mean, ci, sd, median" in capsys.readouterr().err
+    assert "expected some of mean, ci, low, high, sd" in capsys.readouterr().err
 
 
 def test_where_names_are_in_doubt_doctor_begins_the_table(folders, capsys):

@@ -9,7 +9,7 @@ pytest.importorskip("vl_convert", reason="figures need segauge[report]")
 import numpy as np
 
 from segauge.evaluation import Case, evaluate
-from segauge.report.files import write_figures
+from segauge.report.exports import write_figures
 from segauge.report.html import Picture
 from segauge.report.illustrations import illustrations
 from segauge.report.summary import Summary

@@ -17,8 +17,8 @@ from segauge.report.comparison_page import comparison_illustrations, comparison_
 from segauge.report.figures import Interval, forest
 from segauge.report.floors import amount, floor_sentences
 from segauge.report.html import report_text, rounded
+from segauge.report.result_tables import estimate_table, result_table
 from segauge.report.summary import Summary
-from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
 from segauge.stats.noise_floors import Floor
 
@@ -64,8 +64,8 @@ def test_the_page_shows_the_floors_of_the_result(result):
     rows = Summary(result).rows
     assert columns["noise floor"]["values"] == [row.floor and rounded(row.floor.one_case) for row in rows]
     assert "95 %" in columns["noise floor"]["hint"]
-    assert columns["floor of means"]["values"][0] == rounded(rows[0].floor.of_mean)
-    assert "floor unknown" not in columns
+    assert columns["noise floor of means"]["values"][0] == rounded(rows[0].floor.of_mean)
+    assert "noise floor unknown" not in columns
     assert not any("Noise floor" in columns["metric"]["texts"][i] for i in columns["metric"]["values"])
 
 
@@ -74,22 +74,22 @@ def test_without_measured_noise_nothing_is_said():
     assert SPACING not in page
     assert "noise floor" not in page.lower()
     plain = Summary(synthetic())
-    assert "floor" not in result_table(plain).caption
+    assert not any("loor" in note for note in result_table(plain).notes)
     assert "noise floor" not in [column.title for column in estimate_table(plain).columns]
 
 
 def test_tables_of_text_have_them_beside_the_interval(result):
     summary = Summary(result)
     table = result_table(summary, ["dice", "hd95", "nsd"])
-    assert all(", floor 0.055" in row[1] and ", floor 0.055" in row[2] for row in table.rows)
-    assert not any("floor" in row[3] for row in table.rows)
-    assert "cannot be told apart" in table.caption
+    assert all("floor 0.055" in row[1] and "floor 0.055" in row[2] for row in table.cells)
+    assert not any("floor" in row[3] for row in table.cells)
+    assert any("cannot be told apart" in note for note in table.notes)
     rows = estimate_table(summary)
     titles = [column.title for column in rows.columns]
     first = dict(zip(titles, rows.rows[0], strict=True))
     floor = summary.floors["liver"]["dice"]
-    assert first["noise floor"] == f"{floor.one_case:.6g}"
-    assert first["noise floor of means"] == f"{floor.of_mean:.6g}"
+    assert first["noise floor"] == floor.one_case
+    assert first["noise floor of means"] == floor.of_mean
     assert len(rows.rows) == len(result.structures) * (len(result.metrics) - 2)
 
 
@@ -103,7 +103,7 @@ def test_a_floor_that_is_not_known_has_its_reason():
     page = report_text(replace(found, table=table))
     assert f"Without a noise floor of 95 % Hausdorff distance: 1 case of cyst: {reason}." in page
     columns = {one["name"]: one for one in tables_of(page)["estimates"]["columns"]}
-    assert f"1 case: {reason}" in columns["floor unknown"]["texts"]
+    assert f"1 case: {reason}" in columns["noise floor unknown"]["texts"]
     nowhere = Floor("cyst", "hd95", 0, 2, None, ("a <b>reason</b>",))
     assert floor_sentences([metric("hd95")], {"cyst": {"hd95": nowhere}}) == [
         "Without a noise floor of 95 % Hausdorff distance: 2 cases of cyst: a <b>reason</b>."

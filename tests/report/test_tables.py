@@ -11,13 +11,11 @@ import pytest
 from segauge.digits import column_decimals
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import Case, evaluate, read_result
-from segauge.report.latex import escaped as in_latex
-from segauge.report.latex import latex
-from segauge.report.markdown import escaped as in_markdown
 from segauge.report.notable import surprising_cases, worst_cases
+from segauge.report.result_tables import estimate_table, result_table
 from segauge.report.summary import Summary, value_text
-from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
+from segauge.tables import latex_text, markdown_text
 
 from .examples import HOSTILE, balls, phantom_result, synthetic
 
@@ -29,12 +27,12 @@ def result():
 
 def test_a_row_per_structure_with_the_numbers_of_the_result(result):
     table = result_table(Summary(result), ["dice", "hd95"])
-    assert [column.title for column in table.columns][:3] == [
+    assert [column.head for column in table.columns][:3] == [
         "structure",
         "Dice coefficient",
         "95 % Hausdorff distance (mm)",
     ]
-    for row in table.rows:
+    for row in table.cells:
         found = result.summary(row[0])
         # A column has one number of decimals, whatever each interval asks for.
         places = [column_decimals(result.summary(name)[key] for name in result.structures) for key in ("dice", "hd95")]
@@ -45,17 +43,18 @@ def test_a_row_per_structure_with_the_numbers_of_the_result(result):
         result_table(Summary(result), ["nonsense"])
 
 
-def test_the_caption_names_the_interval_of_each_metric_shown(result):
-    caption = result_table(Summary(result), ["dice", "hd95"]).caption
-    assert "(half-case: dice, hd95)" in caption
-    assert "counts as the worst value" in caption
+def test_the_notes_name_the_interval_of_each_metric_shown(result):
+    notes = " ".join(result_table(Summary(result), ["dice", "hd95"]).notes)
+    assert "half-case (dice, hd95)" in notes
+    assert "counts as the worst value" in notes
 
 
 def test_estimates_have_every_number_in_a_cell_of_its_own(result):
     table = estimate_table(Summary(result))
     assert len(table.rows) == len(result.structures) * len(result.metrics)
     first = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
-    assert float(first["mean"]) == pytest.approx(result.summary("liver")["dice"].value, rel=1e-5)
+    assert first["mean"].value == result.summary("liver")["dice"].value
+    assert first["sd"].value == result.summary("liver")["dice"].spread.sd
     assert first["method"] == "half-case"
     assert int(first["missed"]) == result.table.status_counts("liver").get(Status.MISSED, 0)
 
@@ -69,14 +68,14 @@ def test_a_case_without_a_prediction_was_not_measured_and_not_missed():
     assert "Missed entirely (1 time)" in " ".join(found.sentences())
     table = estimate_table(found)
     row = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
-    assert (row["n"], row["missed"], row["spurious"], row["not measured"]) == ("4", "1", "0", "2")
+    assert (row["n"], row["missed"], row["spurious"], row["not measured"]) == (4, 1, 0, 2)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_latex_has_no_command_that_is_not_ours(name):
-    text = in_latex(name)
-    words = "backslash|asciitilde|asciicircum|less|greater|quotedbl|bar|asciigrave|quotesingle"
-    known = rf"\\text(?:{words})\{{\}}|\\[{{}}$&#_%]"
+    text = latex_text(name)
+    words = "backslash|asciitilde|asciicircum|less|greater|bar"
+    known = rf"\\text(?:{words})\{{\}}|\{{\\char(?:34|39|96)\}}|\\[{{}}$&#_%]"
     rest = re.sub(known, "", text)
     assert not set(rest) & set("\\{}$&#%^_~<>\"|`'")
     assert "\n" not in text
@@ -85,13 +84,13 @@ def test_latex_has_no_command_that_is_not_ours(name):
 
 def test_a_latex_row_cannot_begin_with_a_bracket():
     table = result_table(Summary(synthetic(12, ("[1cm] odd", "*star"))))
-    rows = latex(table).split("\\midrule")[1].splitlines()
+    rows = table.latex().split("\\midrule")[1].splitlines()
     assert not [row for row in rows if row.strip().startswith(("[", "*"))]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_markdown_is_text(name):
-    text = in_markdown(name)
+    text = markdown_text(name)
     assert not re.search(r"<[a-zA-Z/!]", text)
     assert not re.search(r"(?<!\\)[|`*_]", text)
     assert not re.search(r"https?:", text)
@@ -117,12 +116,12 @@ def test_notebooks_show_text_as_text():
 
 
 def test_csv_of_a_table_runs_nothing(tmp_path):
-    from segauge.report.files import write_tables
+    from segauge.report.exports import write_tables
 
     pytest.importorskip("altair")
     summary = Summary(synthetic(12, HOSTILE[:4]))
     paths = write_tables({"results": result_table(summary)}, tmp_path)
-    assert sorted(path.suffix for path in paths) == [".csv", ".md", ".tex"]
+    assert sorted(path.suffix for path in paths) == [".csv", ".json", ".md", ".tex"]
     rows = list(csv.reader(io.StringIO((tmp_path / "results.csv").read_text())))
     assert not [cell for row in rows for cell in row if cell[:1] in ("=", "+", "@")]
 

@@ -23,7 +23,7 @@ from segauge.io.outputs import check_outputs, write_json
 from segauge.options import Options
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
-from segauge.report.files import write_figures
+from segauge.report.exports import write_figures
 from segauge.report.requirements import check_report_extra
 from segauge.stats import SCHEMES
 

@@ -196,7 +196,7 @@ def _row(change: Change, with_floor: bool) -> list[str]:
 def _with_unit(metric: str) -> str:
     """Return a metric with the unit of its numbers, where it has one."""
     info = described(metric)
-    return f"{metric} / {info.scale.unit}" if info is not None and info.scale.unit else metric
+    return f"{metric} ({info.scale.unit})" if info is not None and info.scale.unit else metric
 
 
 def _floor(change: Change) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.evaluation_table import SHOWN, print_result, print_spread, shown_columns
+from segauge.cli.evaluation_table import print_result, print_statistics
 from segauge.cli.figures import write_everything
 from segauge.cli.flags import add_options, add_policy, add_protocol, first_flags, resolve_options
 from segauge.cli.parsing import PATH, checked
@@ -39,6 +39,7 @@ from segauge.options import (
 )
 from segauge.plural import agreeing, counted
 from segauge.report.requirements import check_report_extra
+from segauge.report.result_tables import STATISTICS, chosen_statistics
 from segauge.scores import Status
 
 #: Tolerances in mm of the curve in a report.
@@ -72,7 +73,7 @@ def add_parser(subparsers: Any) -> None:
     compared.add_argument("--key", metavar="COLUMN", help=KEY_HELP)
     add_measuring(parser)
     parser.add_argument_group("what is printed").add_argument(
-        "--show", type=checked(shown_columns), metavar="COLUMNS", help=f"further columns: {', '.join(SHOWN)}"
+        "--show", type=checked(chosen_statistics), metavar="COLUMNS", help=f"further columns: {', '.join(STATISTICS)}"
     )
     outputs = parser.add_argument_group("what is written (- is standard output)")
     outputs.add_argument("--json", type=Path, metavar="FILE", help="everything, as JSON")
@@ -149,7 +150,7 @@ def run(args: argparse.Namespace) -> int:
     by_name = [key for key in result.metric_names if key in asked]
     print_result(result, [*pairing.warnings, *pairing.copies, *warnings], by_name)
     if args.show:
-        print_spread(result, args.show, by_name)
+        print_statistics(result, args.show, by_name)
     if chosen.words:
         console().print(f"note: {chosen.words}", markup=False)
     _write(result, pairing, args)

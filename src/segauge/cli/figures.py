@@ -11,11 +11,11 @@ from segauge.cli.terminal import console
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.outputs import check_outputs
+from segauge.report.exports import write_figures, write_tables
 from segauge.report.figures import COLOURS, FILE_FORMATS, ThemeName
-from segauge.report.files import write_figures, write_tables
 from segauge.report.illustrations import illustrations
+from segauge.report.result_tables import estimate_table, result_table
 from segauge.report.summary import Summary
-from segauge.report.tables import estimate_table, result_table
 
 
 def add_parser(subparsers: Any) -> None:
@@ -23,7 +23,7 @@ def add_parser(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "figures",
         description="Write every figure of a result as SVG, PDF and PNG with its caption, and its tables as LaTeX "
-        "(booktabs), Markdown and CSV. Exit codes: 0 fine, 1 the file cannot be read, 2 usage.",
+        "(booktabs), Markdown, CSV and JSON. Exit codes: 0 fine, 1 the file cannot be read, 2 usage.",
         examples=("segauge figures result.json --out paper --formats pdf --metrics dice,hd95",),
     )
     parser.add_argument("result", type=Path, metavar="RESULT", help="JSON file of `segauge eval --json`")

@@ -21,17 +21,18 @@ from segauge.io.outputs import write_whole
 from segauge.metrics.definitions.noise import SUFFIX
 from segauge.plural import agreeing, chance_text, counted
 from segauge.report import figures
-from segauge.report.floors import HINT, MEAN_HINT, unknown_text
+from segauge.report.floors import HINT, MEAN_HINT
 from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
-from segauge.report.naming import tolerance_words
 from segauge.report.notable import surprising_cases, worst_cases
 from segauge.report.requirements import check_report_extra
-from segauge.report.summary import Summary, count_text, interval_name, interval_text, value_text
+from segauge.report.result_tables import case_table, estimate_table
+from segauge.report.summary import Summary, count_text, interval_text, value_text
 from segauge.report.viewer import niivue
-from segauge.scores import MetricInfo, Status
+from segauge.scores import MetricInfo
+from segauge.tables import Table
 
 #: How numbers in the tables of the page are cut; `to_csv` has all digits. The page rounds them again, to fewer: of a
 #: number rounded to the nearest here, the last digit would be off (2/2001 was 0.000999). This mode never ends in a 0 or
@@ -109,7 +110,11 @@ def report_text(
         gallery=shown,
         protocol=list(protocol_rows(result.protocol)),
         files=file_rows(result.protocol),
-        data={"estimates": _estimate_table(summary), "cases": _case_table(result), **_pictures(shown)},
+        data={
+            "estimates": table_data(estimate_table(summary), {"noise floor": HINT, "noise floor of means": MEAN_HINT}),
+            "cases": table_data(case_table(result), {info.key: info.name for info in summary.known}),
+            **_pictures(shown),
+        },
     )
 
 
@@ -234,34 +239,19 @@ def rounded(value: float | None) -> float | None:
     return float(round(value)) if abs(value) >= 1e5 else float(TABLE_DIGITS.create_decimal(str(float(value))))
 
 
-def _number_column(info: MetricInfo, tolerance: str) -> dict[str, Any]:
-    unit = f" ({info.scale.unit})" if info.scale.unit else ""
-    return {"name": f"{info.key}{unit} {tolerance}".strip(), "hint": f"{info.name} {tolerance}".strip(), "number": True}
-
-
-def _case_table(result: EvaluationResult) -> dict[str, Any]:
-    """Return every case and structure, by columns; texts that repeat are stored once."""
-    table = result.table
-    several = len(table.structures) > 1
-    n = len(table.structures)
-    columns: list[dict[str, Any]] = [{"name": "case", "values": [case for case in table.cases for _ in range(n)]}]
-    if several:
-        columns.append({"name": "structure", "values": list(table.structures) * len(table.cases)})
-    columns.append({"name": "status", "values": [status.value for row in table.status for status in row]})
-    for k, info in enumerate(result.metrics):
-        cells = [rounded(float(x)) for x in table.values[:, :, k].ravel()]
-        columns.append({**_number_column(info, tolerance_words(info, result.protocol)), "values": cells})
-    for key in result.metadata_keys:
-        known = [result.metadata.get(case, {}).get(key) for case in table.cases]
-        columns.append({"name": key, "values": [_text(value) for value in known for _ in range(n)]})
-    if any(table.reasons.values()):
-        reasons = [table.reasons.get((case, name), "") for case in table.cases for name in table.structures]
-        columns.append({"name": "reason", "values": reasons})
-    return {"columns": [packed_column(column) for column in columns], "rows": len(table.cases) * n}
-
-
-def _text(value: object) -> str:
-    return "" if value is None else str(value)
+def table_data(table: Table, hints: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """Return a table as the script of a page sorts and filters it; `hints` are shown at the heads of columns."""
+    columns: list[dict[str, Any]] = []
+    for name, column, cells in table.plain_columns():
+        hint = {"hint": hints[name]} if hints and name in hints else {}
+        head = column.head if column is not None else name
+        if column is not None and column.is_number:
+            values = [rounded(cell) if isinstance(cell, float) else cell for cell in cells]
+            columns.append({"name": head, **hint, "number": True, "values": values})
+        else:
+            texts = ["" if cell is None else str(cell) for cell in cells]
+            columns.append(packed_column({"name": head, **hint, "values": texts}))
+    return {"columns": columns, "rows": len(table.rows)}
 
 
 def packed_column(column: dict[str, Any]) -> dict[str, Any]:
@@ -271,45 +261,3 @@ def packed_column(column: dict[str, Any]) -> dict[str, Any]:
     distinct = list(dict.fromkeys(column["values"]))
     place = {text: i for i, text in enumerate(distinct)}
     return {**column, "texts": distinct, "values": [place[text] for text in column["values"]]}
-
-
-def _estimate_table(summary: Summary) -> dict[str, Any]:
-    """Return every structure and metric with its interval and what is not in it."""
-    rows = summary.rows
-    several = len(summary.result.structures) > 1
-    columns: list[dict[str, Any]] = []
-    if several:
-        columns.append({"name": "structure", "values": [row.structure for row in rows]})
-    columns += [
-        {"name": "metric", "values": [row.metric.name for row in rows]},
-        {"name": "mean", "number": True, "values": [rounded(row.estimate.value) for row in rows]},
-        {"name": "low", "number": True, "values": [rounded(row.estimate.ci_low) for row in rows]},
-        {"name": "high", "number": True, "values": [rounded(row.estimate.ci_high) for row in rows]},
-        *_floor_columns(summary),
-        {"name": "unit", "values": ["" if row.metric.unit == "1" else row.metric.unit for row in rows]},
-        {"name": "n", "number": True, "values": [row.estimate.n for row in rows]},
-        {"name": "missed", "number": True, "values": [row.missed for row in rows]},
-        {"name": "spurious", "number": True, "values": [row.count(Status.SPURIOUS) for row in rows]},
-        {"name": "not measured", "number": True, "values": [row.unmeasured for row in rows]},
-        {"name": "left out", "values": [_left_out(row.estimate.excluded) for row in rows]},
-        {"name": "interval", "values": [interval_name(row.estimate) for row in rows]},
-    ]
-    return {"columns": [packed_column(column) for column in columns], "rows": len(rows)}
-
-
-def _floor_columns(summary: Summary) -> list[dict[str, Any]]:
-    """Return the noise floors of every structure and metric, and why one is not there; nothing if none was measured."""
-    if not summary.floors:
-        return []
-    floors = [row.floor for row in summary.rows]
-    cells = [(None, None) if floor is None else (floor.one_case, floor.of_mean) for floor in floors]
-    columns: list[dict[str, Any]] = [
-        {"name": "noise floor", "hint": HINT, "number": True, "values": [rounded(cell[0]) for cell in cells]},
-        {"name": "floor of means", "hint": MEAN_HINT, "number": True, "values": [rounded(cell[1]) for cell in cells]},
-    ]
-    unknown = ["" if floor is None or not floor.n_unknown else unknown_text(floor) for floor in floors]
-    return [*columns, {"name": "floor unknown", "values": unknown}] if any(unknown) else columns
-
-
-def _left_out(excluded: Mapping[str, int]) -> str:
-    return ", ".join(f"{count} {reason}" for reason, count in excluded.items() if count)
