@@ -268,7 +268,12 @@ def record_of(given: StudyInput, models: Mapping[str, RegisteredModel], rules: R
     entries = []
     for name in scored.models:
         known = models.get(name, RegisteredModel(name, name))
-        card = ModelCard(name, organisation=known.organisation, paper=known.paper, code=known.code)
+        facts = {"parameters": known.parameters, "speed": known.speed, "checkpoint": known.checkpoint}
+        facts["trained on"] = ", ".join(known.trained_on)
+        card = ModelCard(
+            name, organisation=known.organisation, framework=known.framework, paper=known.paper, code=known.code,
+            note="; ".join(f"{what}: {value}" for what, value in facts.items() if value),
+        )  # fmt: skip
         seen = Exposure(name, dataset.name, ExposureLevel.UNKNOWN, "the score files do not say")
         entries.append(ModelEntry(card, seen, ranked=True))
     settings = {"title": scored.name, "confidence": rules.level, "n_resamples": rules.n_resamples, "seed": rules.seed}

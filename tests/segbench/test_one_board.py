@@ -1,5 +1,6 @@
 """One score file, one board: import, analyze, compare and render show the same failures, places and values."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from segauge.stats import ScoredSet
 from segbench.analysis import StudyInput, analyze
 from segbench.boards import make_leaderboard, rules_of
 from segbench.cards import DatasetCard
+from segbench.cli import main
 from segbench.records import load_record, save_record
 from segbench.scoring.importing import record_of_scores
 from segbench.site.chapters import chapters_of
@@ -80,3 +82,26 @@ def test_a_board_by_ranks_keeps_ranks_and_millimetres_apart(imported):
     column = imported.tables["b"].column("liver", "hd95")
     assert board["b"].estimate.value == board["b"].own_mean == pytest.approx(np.nanmean(column))
     assert board["b"].estimate.unit == "mm"
+
+
+def test_claim_and_board_print_the_same_two_intervals(imported, tmp_path, capsys):
+    """A claim printed an interval of two models alone where the board had one for all pairs, under no name."""
+    record = record_of_scores(imported, DatasetCard("made-up"), settings={"exposure_policy": "all"})
+    path = save_record(record, tmp_path / "run.json")
+    main(["claim", "a > c on liver dice", str(path), "--json", str(tmp_path / "claim.json")])
+    said = " ".join(capsys.readouterr().out.split())
+    pair = make_leaderboard(record).board("liver", "dice").comparison["a", "c"]
+    assert f"{pair.interval_text()} all pairs together (3 models, 15 cases)" in said
+    assert f"{pair.alone_text()} this pair alone" in said
+    (rival,) = json.loads((tmp_path / "claim.json").read_text())["rivals"]
+    assert (rival["alone_low"], rival["alone_high"]) == (pair.alone_low, pair.alone_high)
+
+
+def test_an_interval_excludes_0_where_and_only_where_the_board_decides(imported):
+    """15 % of the decided pairs of real boards contained 0."""
+    record = record_of_scores(imported, DatasetCard("made-up"), settings={"exposure_policy": "all"})
+    found = make_leaderboard(record)
+    pairs = [pair for board in (*found.boards, *found.averages) for pair in board.pairs]
+    assert {pair.distinguishable for pair in pairs} == {True, False}
+    for pair in pairs:
+        assert pair.distinguishable == (not pair.ci_low <= 0 <= pair.ci_high), pair

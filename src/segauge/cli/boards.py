@@ -7,9 +7,10 @@ from typing import Any
 
 from segauge.cli.tables import print_table
 from segauge.cli.terminal import one_line
-from segauge.digits import unit_word
+from segauge.digits import fixed, unit_word
 from segauge.plural import chance_text, counted
 from segauge.stats import Board, BoardRow
+from segauge.stats.comparison import TOGETHER
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES
 
 _RIGHT = ("place", "n", "failed", "rank range", "chance to lead on new cases", "mean rank")
@@ -41,7 +42,8 @@ def _titles(board: Board, extra: str) -> list[str]:
     last = [extra] if extra else []
     level = f"{100 * board.level:g} %"
     middle = ["place", "model", *by_ranks, f"mean [{level}]", "n", "failed", "rank range"]
-    return [*middle, "chance to lead on new cases", *last]
+    gap = [f"difference to the leader ({TOGETHER})"] if board.pairs else []
+    return [*middle, *gap, "chance to lead on new cases", *last]
 
 
 def _cells(board: Board, row: BoardRow, last: str | None) -> list[str]:
@@ -55,7 +57,13 @@ def _cells(board: Board, row: BoardRow, last: str | None) -> list[str]:
         "" if estimate is None else str(estimate.n),
         f"{row.failed} of {row.n}" if row.n else "",
         row.rank_range,
+        *([_gap(board, row)] if board.pairs else []),
         chance_text(row.win_probability),
         *([] if last is None else [last]),
     ]
     return [one_line(cell) for cell in cells]
+
+
+def _gap(board: Board, row: BoardRow) -> str:
+    pair = board.to_first(row.model)
+    return "" if pair is None else f"{fixed(pair.delta, pair.decimals, signed=True)} {pair.interval_text()}"

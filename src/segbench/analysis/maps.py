@@ -33,6 +33,7 @@ class MapCell:
         wins: share of cases where the row's model is better, ties counting half; None for an average of structure
             means, which no single case has.
         n: cases that both have.
+        alone_low, alone_high: interval of this pair alone.
 
     """
 
@@ -46,6 +47,8 @@ class MapCell:
     effect_size: float | None
     wins: float | None
     n: int
+    alone_low: float | None = None
+    alone_high: float | None = None
 
 
 @dataclass(frozen=True)
@@ -172,4 +175,16 @@ def _compared_cells(board: Board, models: tuple[str, ...]) -> tuple[MapCell, ...
 def _cell(row: str, column: str, pair: PairResult, sign: float) -> MapCell:
     effect = None if pair.effect_size is None else sign * pair.effect_size
     limits = pair.ci_low, pair.ci_high
-    return MapCell(row, column, pair.verdict, pair.p_value, pair.delta, *limits, effect, pair.wins, pair.n)
+    return MapCell(
+        row,
+        column,
+        pair.verdict,
+        pair.p_value,
+        pair.delta,
+        *limits,
+        effect,
+        pair.wins,
+        pair.n,
+        pair.alone_low,
+        pair.alone_high,
+    )

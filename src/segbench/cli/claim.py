@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.terminal import console, one_line
-from segauge.digits import fixed
+from segauge.digits import fixed, sample_size
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.plural import counted
-from segauge.stats import scale_of
-from segauge.stats.comparison import ALONE
+from segauge.stats import Board, board_on, scale_of
+from segauge.stats.comparison import ALONE, TOGETHER
 from segbench.analysis import (
     Assessment,
     Claim,
@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     found = assess_claim(
         matrix, resolved, margin=rules.margin, level=rules.level, n_resamples=rules.n_resamples, seed=rules.seed
     )
-    for line in (*_lines(found), *(f"note: {finding}" for finding in inputs[0].findings)):
+    board = None if rules.is_touchstone else board_on(inputs[0].scored, resolved.subject, resolved.metric, rules)
+    for line in (*_lines(found, _together(found, board)), *(f"note: {finding}" for finding in inputs[0].findings)):
         console().print(one_line(line), markup=False)
     _write(args.json, {**assessment_values(found), "findings": list(inputs[0].findings)})
     return CODES[found.verdict]
@@ -141,7 +142,17 @@ def _is_higher_better(claim: Claim, args: argparse.Namespace) -> bool:
     raise InvalidInput('Say the metric ("A > B on dice"), or which way is better: --higher-is-better yes or no.')
 
 
-def _lines(found: Assessment) -> list[str]:
+def _together(found: Assessment, board: Board | None) -> str:
+    """Return the interval of the pair on the board, where all pairs are compared together; "" without one."""
+    pair = found.closest.pair
+    if board is None or not all((row := board.get(name)) and row.ranked for name in (pair.a, pair.b)):
+        return ""
+    shown = board.comparison[pair.a, pair.b]
+    what = "of mean ranks, " if board.is_by_ranks else ""
+    return f"{what}{shown.interval_text()} {TOGETHER} ({len(board.ranked)} models, {counted(shown.n, 'case')})"
+
+
+def _lines(found: Assessment, together: str = "") -> list[str]:
     rival = found.closest
     pair, plan = rival.pair, rival.plan
     interval = f" {pair.alone_text()} {ALONE}" if pair.alone_text() else ""
@@ -155,6 +166,7 @@ def _lines(found: Assessment) -> list[str]:
     lines += [
         f"Mean difference {pair.a} - {pair.b}: {fixed(pair.delta, pair.decimals, signed=True)}{interval} "
         f"({100 * found.level:g} %), {counted(pair.n, 'case')}{patients}",
+        *([f"On the board: {together}"] if together else []),
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
     ]
     if rival.wins is not None:
@@ -167,10 +179,9 @@ def _lines(found: Assessment) -> list[str]:
             f"{percent(found.equivalence)}"
         )
     if plan is not None:
-        needed = "no realistic number of cases" if plan.cases_needed is None else f"{plan.cases_needed} cases"
         lines.append(
-            f"To show a difference of this size with 80 % power: {needed} (these {pair.n} would find it with "
-            f"{percent(plan.power)})"
+            f"Sample size to show a difference of this size: {sample_size(plan.cases_needed)}; power at n = {pair.n}: "
+            f"{percent(plan.power)}"
         )
     return [*lines, *(f"note: {note}" for note in found.notes)]
 

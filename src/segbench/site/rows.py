@@ -37,7 +37,8 @@ class Row:
         shared: how many models share its place.
         is_first: whether it is the first of its place.
         gap: the pair of the model and the first row, as model - first; None for the first and for models not ranked.
-        gap_text: the difference and its interval; mean_text, interval_text: mean and limits, in the column's decimals.
+        gap_text: the difference, its interval for all pairs together, and that of this pair alone.
+        mean_text, interval_text: mean and limits, in the column's decimals.
         suspicion: why its numbers should not be believed; "".
 
     """
@@ -50,7 +51,7 @@ class Row:
     shared: int
     is_first: bool
     gap: PairResult | None = None
-    gap_text: tuple[str, str] = ("", "")
+    gap_text: tuple[str, str, str] = ("", "", "")
     mean_text: str = ""
     interval_text: str = ""
     suspicion: str = ""
@@ -119,10 +120,10 @@ def rows_of(chapter: Chapter, board: Board) -> list[Row]:
     ]
 
 
-def _gap_text(gap: PairResult | None, digits: int) -> tuple[str, str]:
+def _gap_text(gap: PairResult | None, digits: int) -> tuple[str, str, str]:
     if gap is None:
-        return "", ""
-    return fixed(gap.delta, digits, signed=True), interval(gap.ci_low, gap.ci_high, digits, signed=True)
+        return "", "", ""
+    return fixed(gap.delta, digits, signed=True), gap.interval_text(digits), gap.alone_text(digits)
 
 
 def suspicion(record: RunRecord, structure: str, model: str) -> str:

@@ -220,12 +220,13 @@ def _limits(row: BoardRow) -> tuple[Cell, Cell, Cell]:
 def pair_table(maps: Sequence[SignificanceMap], metric: str) -> StudyTable:
     """Return all ordered pairs of models on every structure."""
     titles = (
-        "structure", "row", "column", "verdict", "p", "difference", "low", "high", "effect size", "wins", "n",
+        "structure", "row", "column", "verdict", "p", "difference", "low", "high", "alone low", "alone high",
+        "effect size", "wins", "n",
     )  # fmt: skip
     rows = tuple(
         (
             found.subject, cell.row, cell.column, cell.verdict, cell.p_value, cell.delta, cell.ci_low, cell.ci_high,
-            cell.effect_size, cell.wins, cell.n,
+            cell.alone_low, cell.alone_high, cell.effect_size, cell.wins, cell.n,
         )
         for found in maps
         for cell in found.cells

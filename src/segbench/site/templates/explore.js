@@ -22,7 +22,7 @@
   const mean = (values) => values.reduce((sum, one) => sum + one, 0) / values.length;
   const table = (caption, heads, rows) => {
     const line = (cells, tag) => plain("tr", cells.map((cell, i) => {
-      const one = plain(tag === "th" || i === 0 ? "th" : "td", "", { scope: tag === "th" ? "col" : i === 0 ? "row" : "" });
+      const one = tag === "th" || i === 0 ? plain("th", "", { scope: tag === "th" ? "col" : "row" }) : plain("td");
       if (typeof cell === "string") one.append(plain("bdi", cell)); else one.append(cell);
       return one;
     }));
@@ -98,7 +98,7 @@
       parts.push(plain("p", words, { class: "lead" }));
       const p = pair[7] === null ? "" : pair[7] < 0.001 ? "< 0.001" : pair[7].toFixed(3);
       const kindOf = scores.by_ranks ? "difference of mean ranks" : "mean difference";
-      parts.push(table(`${choice.a} \u2212 ${choice.b}, ${pair[8]} cases`, ["", "value"], [
+      parts.push(table(`${choice.a} \u2212 ${choice.b}, ${pair[8]} cases`, ["quantity", "value"], [
         [kindOf, signed(delta)], ["all pairs together", range(turn(pair[3], pair[4])).trim()], ["this pair alone", range(turn(pair[5], pair[6])).trim() || "–"], ["p", p],
       ]));
     } else parts.push(plain("p", "This pair was not tested: one of the two is not ranked.", { class: "lead" }));
@@ -122,7 +122,7 @@
         if (differences.length >= 5) rows.push([`${column}: ${value}`, String(differences.length), signed(mean(differences)), mean(differences) * whole < 0 ? "sign flips" : ""]);
       });
     });
-    if (rows.length) parts.push(plain("h2", "Groups"), table("Mean difference in each group of 5 cases or more; untested", ["group", "n", `${choice.a} \u2212 ${choice.b}`, ""], rows));
+    if (rows.length) parts.push(plain("h2", "Groups"), table("Mean difference in each group of 5 cases or more; untested", ["group", "n", `${choice.a} \u2212 ${choice.b}`, "sign"], rows));
     return parts;
   };
 
@@ -133,9 +133,9 @@
     rows.sort((a, b) => (a.value === null) - (b.value === null) || sign * (a.value - b.value));
     const place = scores.hardest.indexOf(k) + 1;
     const parts = [plain("h2", choice.case), plain("p", `Number ${place} of ${scores.cases.length} from the hardest.`, { class: "small" })];
-    parts.push(table(`Scores of all models${scores.unit ? ` in ${scores.unit}` : ""}`, ["model", "score", ""], rows.map((one) => [one.name, one.value === null ? (one.failed ? "failed" : "not measurable") : number(one.value, 4), one.failed && one.value !== null ? "failed" : ""])));
+    parts.push(table(`Scores of all models${scores.unit ? ` in ${scores.unit}` : ""}`, ["model", "score", "status"], rows.map((one) => [one.name, one.value === null ? (one.failed ? "failed" : "not measurable") : number(one.value, 4), one.failed && one.value !== null ? "failed" : ""])));
     const known = Object.entries(about.metadata).map(([column, values]) => [column, values[choice.case] ?? ""]).filter(([, value]) => value);
-    if (known.length) parts.push(plain("h3", "Metadata"), table("What is known about the case", ["", "value"], known));
+    if (known.length) parts.push(plain("h3", "Metadata"), table("What is known about the case", ["column", "value"], known));
     return parts;
   };
 
