@@ -162,7 +162,7 @@ def test_figures_writes_every_figure_and_table(folders, tmp_path, capsys):
 
 
 def test_a_report_that_cannot_be_written_is_refused_before_measuring(folders, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("segauge.report.requirements.find_spec", lambda _: None)
+    monkeypatch.setattr("segauge.report.find_spec", lambda _: None)
     pair = ["--pred", str(folders / "A"), "--gt", str(folders / "gt")]
     code = main(["eval", *pair, "--report", str(tmp_path / "r.html")])
     told = capsys.readouterr()

@@ -17,8 +17,8 @@ from segauge.report.comparison_page import comparison_illustrations, comparison_
 from segauge.report.figures import Interval, forest
 from segauge.report.floors import amount, floor_sentences
 from segauge.report.html import report_text, rounded
-from segauge.report.result_tables import estimate_table, result_table
 from segauge.report.summary import Summary
+from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
 from segauge.stats.noise_floors import Floor
 

@@ -7,8 +7,8 @@ import pytest
 from segauge.metrics.catalog import CATALOG
 from segauge.report.comparison import ModelComparison
 from segauge.report.methods import paragraph
-from segauge.report.result_tables import result_table
 from segauge.report.summary import Summary
+from segauge.report.tables import result_table
 
 from .examples import synthetic
 

@@ -12,8 +12,8 @@ from segauge.digits import column_decimals
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import Case, evaluate, read_result
 from segauge.report.notable import surprising_cases, worst_cases
-from segauge.report.result_tables import estimate_table, result_table
 from segauge.report.summary import Summary, value_text
+from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
 from segauge.tables import latex_text, markdown_text
 

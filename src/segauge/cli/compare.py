@@ -21,10 +21,10 @@ from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
 from segauge.options import Options
+from segauge.report import check_report_extra
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, write_comparison
 from segauge.report.exports import write_figures
-from segauge.report.requirements import check_report_extra
 from segauge.stats import SCHEMES
 
 

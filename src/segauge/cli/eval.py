@@ -38,8 +38,8 @@ from segauge.options import (
     spacing,
 )
 from segauge.plural import agreeing, counted
-from segauge.report.requirements import check_report_extra
-from segauge.report.result_tables import STATISTICS, chosen_statistics
+from segauge.report import check_report_extra
+from segauge.report.tables import STATISTICS, chosen_statistics
 from segauge.scores import Status
 
 #: Tolerances in mm of the curve in a report.

@@ -11,8 +11,8 @@ from segauge.cli.terminal import console, one_line
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import floor_sentences
-from segauge.report.result_tables import result_table, statistics_table
 from segauge.report.summary import Summary, interval_notes
+from segauge.report.tables import result_table, statistics_table
 from segauge.scores import Status
 
 if TYPE_CHECKING:

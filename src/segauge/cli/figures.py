@@ -14,8 +14,8 @@ from segauge.io.outputs import check_outputs
 from segauge.report.exports import write_figures, write_tables
 from segauge.report.figures import COLOURS, FILE_FORMATS, ThemeName
 from segauge.report.illustrations import illustrations
-from segauge.report.result_tables import estimate_table, result_table
 from segauge.report.summary import Summary
+from segauge.report.tables import estimate_table, result_table
 
 
 def add_parser(subparsers: Any) -> None:

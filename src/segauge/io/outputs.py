@@ -14,7 +14,6 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.io.formats import image_stem
-from segauge.tables import csv_text as csv_text
 
 #: The path that means standard output, wherever a file is written.
 STANDARD_OUTPUT = Path("-")

@@ -14,8 +14,7 @@ from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import amount, unknown_sentences
-from segauge.report.naming import named
-from segauge.report.summary import LEADING
+from segauge.report.summary import LEADING, named
 from segauge.scores import MetricInfo
 from segauge.stats import AVERAGE, Board, BoardRules, PairResult, ScoredSet, ScoreMatrix, board_on, rank_frequencies
 from segauge.stats.matrix import NOTHING_TO_FIND, RANKED_WITHIN_CASES

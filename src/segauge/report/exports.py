@@ -14,8 +14,8 @@ from segauge.io.outputs import write_json, write_whole
 from segauge.report import figures
 from segauge.report.html import write_report
 from segauge.report.illustrations import Illustration
-from segauge.report.result_tables import result_table
 from segauge.report.summary import Summary
+from segauge.report.tables import result_table
 from segauge.tables import Table, flat
 
 

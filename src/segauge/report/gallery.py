@@ -10,10 +10,9 @@ import numpy.typing as npt
 
 from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
-from segauge.report.backgrounds import ImageSource, background
 from segauge.report.failures import Diagnosis, diagnose
 from segauge.report.notable import NotableCase, worst_cases
-from segauge.report.pairs import CasePair, read_pair
+from segauge.report.pairs import CasePair, ImageSource, background, read_pair
 from segauge.report.slices import Plane, planes
 from segauge.report.surfaces import Surface, surface_of
 from segauge.report.viewer import MaskPair, ViewedCase, niivue

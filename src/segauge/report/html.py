@@ -20,16 +20,15 @@ from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
 from segauge.metrics.definitions.noise import SUFFIX
 from segauge.plural import agreeing, chance_text, counted
-from segauge.report import figures
+from segauge.report import check_report_extra, figures
 from segauge.report.floors import HINT, MEAN_HINT
 from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
 from segauge.report.notable import surprising_cases, worst_cases
-from segauge.report.requirements import check_report_extra
-from segauge.report.result_tables import case_table, estimate_table
 from segauge.report.summary import Summary, count_text, interval_text, value_text
+from segauge.report.tables import case_table, estimate_table
 from segauge.report.viewer import niivue
 from segauge.scores import MetricInfo
 from segauge.tables import Table

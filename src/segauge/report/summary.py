@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from segauge.digits import fixed, interval, percent, with_unit
 from segauge.evaluation import EvaluationResult
 from segauge.report.floors import floor_range, floor_sentences
-from segauge.report.naming import named, named_metrics
 from segauge.scores import CASE_FAILURES, MetricInfo, Status
 from segauge.stats import METHODS, Estimate, Floor, MissingPolicy
 from segauge.stats.changes import PRIMARY
@@ -23,6 +23,33 @@ METHOD_NOTES = {
     "half-case": "They hold for failures no more frequent than seen in these cases.",
     "jeffreys": "They allow for failures that these cases do not show: half a case at either end of the scale.",
 }
+
+
+def tolerance_words(info: MetricInfo, protocol: Mapping[str, Any], structure: str | None = None) -> str:
+    """Return the tolerance of a metric, "at 2 mm"; "" where it has none or the protocol does not say.
+
+    Where structures have different ones it is that of the structure, "(tolerance per structure)" for all.
+    """
+    given = protocol.get("options", {}).get("nsd_tolerance_mm")
+    if not info.takes_tolerance or given is None:
+        return ""
+    if not isinstance(given, Mapping):
+        return f"at {given:g} mm"
+    if structure in given:
+        return f"at {given[structure]:g} mm"
+    different = sorted(set(given.values()))
+    return f"at {different[0]:g} mm" if len(different) == 1 else "(tolerance per structure)"
+
+
+def named(info: MetricInfo, protocol: Mapping[str, Any], structure: str | None = None) -> MetricInfo:
+    """Return a metric with its tolerance in its name: "Normalized surface Dice at 2 mm"."""
+    words = tolerance_words(info, protocol, structure)
+    return replace(info, name=f"{info.name} {words}") if words else info
+
+
+def named_metrics(result: EvaluationResult) -> tuple[MetricInfo, ...]:
+    """Return the metrics of a result by the names that a reader sees."""
+    return tuple(named(info, result.protocol) for info in result.metrics)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 from segauge.digits import unit_word
 from segauge.errors import SegaugeError
 from segauge.metrics.catalog import metric as metric_info
-from segauge.report.naming import named
+from segauge.report.summary import named
 from segauge.scores import MetricInfo
 from segauge.stats import AVERAGE, Board, CaseRule, ScoredSet
 from segbench.addresses import numbered, slugs

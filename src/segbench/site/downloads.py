@@ -8,8 +8,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from segauge.io.outputs import csv_text, write_whole
+from segauge.io.outputs import write_whole
 from segauge.report.figures.charting import drawable, shortened
+from segauge.tables import csv_text
 from segbench.records import RunRecord, save_record
 from segbench.records.parquet import write_scores
 from segbench.records.run_record import LARGE

@@ -12,8 +12,7 @@ import numpy.typing as npt
 
 from segauge import Case
 from segauge.errors import SegaugeError
-from segauge.report.backgrounds import background
-from segauge.report.pairs import CasePair, read_pair
+from segauge.report.pairs import CasePair, background, read_pair
 from segauge.report.slices import Plane
 from segauge.stats import AVERAGE, Board
 from segbench.cards import DatasetCard

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from segauge.io.outputs import csv_text, write_whole
+from segauge.io.outputs import write_whole
 from segauge.plural import agreeing, counted
-from segauge.report.html import packed_column, rounded
-from segauge.report.latex import latex
-from segauge.report.markdown import markdown
-from segauge.report.tables import Column, TextTable
+from segauge.report.html import table_data
 from segauge.stats import Board, BoardRow
+from segauge.tables import Column, Format, Table
 from segbench.analysis.contrasts import PositionPairing
 from segbench.analysis.entries import COLUMNS, RegisteredModel
 from segbench.analysis.groups import BoxFigure, GroupReport
@@ -35,9 +32,15 @@ class StudyTable:
     titles: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
 
-    def csv(self) -> str:
-        """Return the table as CSV, numbers to their last digit."""
-        return csv_text(self.titles, self.rows)
+    def table(self) -> Table:
+        """Return the table that all formats are written from; columns of p-values begin with "p"."""
+        numeric = [any(isinstance(row[i], (int, float)) for row in self.rows) for i in range(len(self.titles))]
+        formats: list[Format] = [
+            "text" if not is_number else "p" if title.split()[0] == "p" else "mixed"
+            for title, is_number in zip(self.titles, numeric, strict=True)
+        ]
+        columns = tuple(Column(title, format=one) for title, one in zip(self.titles, formats, strict=True))
+        return Table(columns, self.rows, self.caption)
 
     def of(self, structure: str) -> StudyTable:
         """Return the rows of one structure, without the column that names it."""
@@ -52,42 +55,12 @@ class StudyTable:
         """The tab of a board's page that it belongs to; "" for the page of data and methods."""
         return next((tab for start, tab in _TABS.items() if start in self.name), "")
 
-    def text(self) -> TextTable:
-        """Return the table with numbers as they are printed."""
-        numeric = [any(isinstance(row[i], (int, float)) for row in self.rows) for i in range(len(self.titles))]
-        columns = tuple(Column(title, is_number) for title, is_number in zip(self.titles, numeric, strict=True))
-        return TextTable(columns, tuple(tuple(map(printed, row)) for row in self.rows), self.caption)
-
     def data(self) -> dict[str, Any]:
         """Return the table as the page's script sorts and filters it."""
-        columns: list[dict[str, Any]] = []
-        for i, title in enumerate(self.titles):
-            cells = [row[i] for row in self.rows]
-            if any(isinstance(cell, (int, float)) for cell in cells):
-                numbers = [rounded(float(cell)) if isinstance(cell, (int, float)) else None for cell in cells]
-                columns.append({"name": title, "number": True, "values": numbers})
-            else:
-                columns.append(
-                    packed_column({"name": title, "values": ["" if cell is None else str(cell) for cell in cells]})
-                )
-        return {"columns": columns, "rows": len(self.rows)}
+        return table_data(self.table())
 
 
 _TABS = {"pairs-": "pairs", "splits-": "stability", "group": "groups"}
-
-
-def printed(cell: Cell) -> str:
-    """Return a cell as it is printed: shares with four decimals, tiny p-values with their power of ten."""
-    if cell is None or (isinstance(cell, float) and not math.isfinite(cell)):
-        return ""
-    if isinstance(cell, str):
-        return cell
-    if isinstance(cell, int):
-        return str(cell)
-    size = abs(cell)
-    if cell == 0 or 1e-3 <= size < 100:
-        return f"{cell:.4f}"
-    return f"{cell:.2e}" if size < 1e-3 else f"{cell:.1f}"
 
 
 def study_tables(analysis: Analysis) -> Iterator[tuple[int, StudyTable]]:
@@ -375,10 +348,9 @@ LONGEST_PRINTED = 400
 def write_table(table: StudyTable, folder: Path) -> tuple[str, ...]:
     """Write a table as CSV, and a short one as LaTeX and Markdown; return the endings of the files."""
     folder.mkdir(parents=True, exist_ok=True)
-    write_whole(folder / f"{table.name}.csv", table.csv())
+    write_whole(folder / f"{table.name}.csv", table.table().csv())
     if len(table.rows) > LONGEST_PRINTED:
         return ("csv",)
-    text = table.text()
-    write_whole(folder / f"{table.name}.tex", latex(text, label=f"tab:{table.name}"))
-    write_whole(folder / f"{table.name}.md", markdown(text))
+    write_whole(folder / f"{table.name}.tex", table.table().latex(label=f"tab:{table.name}"))
+    write_whole(folder / f"{table.name}.md", table.table().markdown())
     return ("csv", "tex", "md")
