@@ -17,7 +17,7 @@ from tests.segbench.made_up import record, table, three_models
 def test_a_clear_winner_and_a_tie():
     board = make_leaderboard(three_models()).board("organ", "dice")
     assert board.winners == ("best",)
-    assert board.sentence == "best leads (0.979): significantly better than each of the other 2 models."
+    assert board.sentence == "best leads (0.9794): significantly better than each of the other 2 models."
     first = board.rows[0]
     assert (first.model, first.place, first.rank_low, first.rank_high) == ("best", 1, 1, 1)
     assert {(s.place, s.rank_low, s.rank_high) for s in board.rows[1:]} == {(2, 2, 3)}
@@ -294,10 +294,7 @@ def test_a_prediction_that_could_not_be_read_did_not_rightly_find_nothing(jobs):
 
 def test_a_single_case_is_one_case_and_has_an_order():
     board = make_leaderboard(record({"a": table([0.9]), "b": table([0.8])})).board("organ", "dice")
-    assert (
-        board.sentence
-        == "a has the best mean (0.9). All models share the first place: 1 case is too few (10) to tell any two apart."
-    )
+    assert board.sentence == f"a has the best mean (0.900). {board.rule}"
     assert board.rule == "All models share the first place: 1 case is too few (10) to tell any two apart."
     assert board.plans == ()
 
@@ -327,7 +324,7 @@ def test_where_all_models_score_the_same_none_leads():
     """Three models that all miss everything were printed as "a has the best mean dice"."""
     made = record({name: table(np.zeros(12), missed=[(i, 0) for i in range(12)]) for name in "abc"})
     board = make_leaderboard(made).board("organ", "dice")
-    assert board.sentence == "All 3 models have the same mean (0), so none leads."
+    assert board.sentence == "All 3 models have the same mean (0.000), so none leads."
     assert board.leader is None
 
 
@@ -345,7 +342,7 @@ def test_a_board_by_ranks_says_so():
     assert board["near"].value == 1.0
     few = make_leaderboard(record({name: replace_cases(one, 5) for name, one in tables.items()}))
     assert few.board("organ", "hd95").sentence.startswith(
-        "near has the best mean rank (1). All models share the first place: 5 cases"
+        "near has the best mean rank (1.00). All models share the first place: 5 cases"
     )
 
 

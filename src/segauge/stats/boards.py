@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
+from segauge.digits import column_decimals, fixed
 from segauge.errors import InvalidInput
 from segauge.stats.comparison import Comparison, Intervals, PairResult
 from segauge.stats.estimation import Estimate
@@ -248,23 +249,37 @@ class Board:
             return NO_ORDER[self.no_order].format(structure=self.structure, metric=self.metric, models=models)
         first = self.ranked[0]
         if _is_same(first.value, self.ranked[-1].value):
-            return f"All {len(self.ranked)} models have the same {self.kind} ({_text(first)}), so none leads."
+            return (
+                f"All {len(self.ranked)} models have the same {self.kind} ({self._text(first.value)}), so none leads."
+            )
         if not self.pairs:
-            return f"{first.model} has the best {self.kind} ({_text(first)}); no test."
+            return f"{first.model} has the best {self.kind} ({self._text(first.value)}); no test."
         if "too few" in self.rule:
-            return f"{first.model} has the best {self.kind} ({_text(first)}). {self.rule}"
+            return f"{first.model} has the best {self.kind} ({self._text(first.value)}). {self.rule}"
         tied = [row for row in self.ranked if row.place == 1]
         if len(tied) == 1:
             others = "the other model" if len(self.ranked) == 2 else f"each of the other {len(self.ranked) - 1} models"
-            return f"{first.model} leads ({_text(first)}): significantly better than {others}."
+            return f"{first.model} leads ({self._text(first.value)}): significantly better than {others}."
         return f"{self._tie(tied)} {self._needed(tied)}".strip()
 
+    @cached_property
+    def places(self) -> int:
+        """With how many decimals the values of the board are printed."""
+        known = [row.estimate for row in self.rows if row.estimate is not None]
+        return 2 if self.is_by_ranks else column_decimals(known)
+
+    def _text(self, value: float | None) -> str:
+        """Return a value as sentences have it; a gap that rounds to 0 is "<0.001"."""
+        if value and not float(fixed(value, self.places)):
+            return f"<{10.0**-self.places:.{self.places}f}"
+        return fixed(value, self.places, missing="no value")
+
     def _tie(self, tied: list[BoardRow]) -> str:
-        named = [f"{row.model} ({_text(row)})" for row in tied[:MOST_NAMED]]
+        named = [f"{row.model} ({self._text(row.value)})" for row in tied[:MOST_NAMED]]
         named += [f"{len(tied) - MOST_NAMED} more"] if len(tied) > MOST_NAMED else []
         words = f"Tie for first: {', '.join(named[:-1])} and {named[-1]}."
         if len(tied) == 2 and tied[0].value is not None and tied[1].value is not None:
-            return f"{words} The {abs(tied[0].value - tied[1].value):.2g} gap is within noise."
+            return f"{words} The {self._text(abs(tied[0].value - tied[1].value))} gap is within noise."
         return f"{words} The gaps between them and the best are within noise."
 
     def _needed(self, tied: list[BoardRow]) -> str:
@@ -318,11 +333,6 @@ _PLAIN = (
 def _row_of(given: Mapping[str, Any], unit: str) -> BoardRow:
     found = given["estimate"]
     return BoardRow(**{**given, "estimate": None if found is None else Estimate.from_dict(found, unit=unit)})
-
-
-def _text(row: BoardRow) -> str:
-    """Return a value as sentences have it."""
-    return "no value" if row.value is None else f"{row.value:.3g}"
 
 
 def _is_same(one: float | None, other: float | None) -> bool:
