@@ -1,0 +1,28 @@
+# All of the kernel but the module for Python.
+set(KERNEL_SOURCES
+  native/core/summaries.cpp
+  native/core/transpose.cpp
+  native/simd/baseline.cpp
+  native/labels/boxes.cpp
+  native/labels/packing.cpp
+  native/labels/pair_table.cpp
+  native/topology/components.cpp
+  native/topology/skeleton.cpp
+  native/topology/squared_edt.cpp
+  native/surface/cell_distances.cpp
+  native/surface/cell_grid.cpp
+  native/surface/cell_shapes.cpp
+  native/surface/symmetries.cpp
+  native/search/directed_distances.cpp
+  native/search/maximum.cpp
+  native/search/band/band.cpp
+  native/search/band/binary_band.cpp
+  native/search/far/brick_tree.cpp
+  native/search/near/neighbour_bounds.cpp
+  native/subvoxel/caps.cpp
+  native/subvoxel/edge_vertices.cpp
+  native/subvoxel/fans.cpp
+  native/subvoxel/outlines.cpp
+  native/subvoxel/search.cpp
+  native/subvoxel/subvoxel.cpp
+)
