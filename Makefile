@@ -11,12 +11,13 @@ KERNEL := $(shell find native -name '*.?pp')
 CLANG_FORMAT := 14
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow long sanitize clean docs images bench lock mutants
+.PHONY: help demo test lint types layers fast slow native-tests long sanitize clean docs images bench lock mutants
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
 	@echo "make test   install, then lint, types, layers, fast tests, slow tests"
 	@echo "make long   what \`make test\` leaves out: the same checks on more data and more examples"
+	@echo "make native-tests  the unit tests of the kernel in C++, under address and undefined-behaviour sanitizers"
 	@echo "make sanitize  the tests of the kernel with one that stops at every read or write outside of memory, and at undefined behaviour"
 	@echo "make docs   build the documentation site into build/docs; warnings are errors"
 	@echo "make images make the pictures of README and docs again (needs chromium)"
@@ -25,7 +26,7 @@ help:
 	@echo "make lock   write the hashes of all pinned packages into constraints.txt again"
 	@echo "make clean  remove the environment and what the builds left"
 
-$(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt $(KERNEL)
+$(VENV)/.installed: pyproject.toml constraints.txt CMakeLists.txt native/sources.cmake $(filter-out native/tests/%,$(KERNEL))
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --require-hashes --no-deps --requirement constraints.txt
@@ -70,7 +71,7 @@ fast: $(VENV)/.installed
 
 # One worker more than there are cores: much of it waits, for browsers and for processes that are killed. By whole
 # files: what they share (a site, a browser) takes longest. Files of many tests come first, so that none is the tail.
-slow: $(VENV)/.installed
+slow: $(VENV)/.installed native-tests
 	$(BIN)/python -m pytest --dist loadfile -n $$(( $(JOBS) + 1 )) -m "slow and not long" --durations=15
 	SEGAUGE_ENGINE=reference $(PYTEST) -n $(JOBS) -m "not slow and not long and not shared" tests/metrics tests/test_measurement.py
 
@@ -84,6 +85,17 @@ sanitize:
 	CXXFLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" $(MAKE) VENV=build/sanitized build/sanitized/.installed
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so.6)" ASAN_OPTIONS=detect_leaks=0 \
 		build/sanitized/bin/python -m pytest --quiet --capture=no -m "not slow and not long" tests/geometry
+
+# The unit tests of the kernel in C++ under both sanitizers; what they need is not everywhere.
+native-tests:
+	@if ! command -v cmake >/dev/null || ! echo '#include <doctest/doctest.h>' | $(CXX) -fsyntax-only -x c++ - 2>/dev/null; then \
+		echo "cmake or doctest (Debian: doctest-dev) is missing: the unit tests of native/ were not run"; \
+	elif ! echo 'int main() {}' | $(CXX) -fsanitize=address,undefined -x c++ - -o /dev/null 2>/dev/null; then \
+		echo "the compiler has no sanitizers: the unit tests of native/ were not run"; \
+	else \
+		cmake -S native/tests -B build/native-tests >/dev/null && cmake --build build/native-tests --parallel $(JOBS) >/dev/null && \
+		build/native-tests/kernel_tests; \
+	fi
 
 docs: $(VENV)/.installed
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --fresh-env --quiet docs build/docs
