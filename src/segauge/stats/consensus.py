@@ -130,6 +130,7 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
         linearised=True,
         parts=tuple(tasks),
         most=float(np.mean([matrix.most for matrix in parts.values()])),
+        is_ranks=first.is_ranks,
     )
 
 

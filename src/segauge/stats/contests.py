@@ -12,7 +12,7 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.stats.boards import Board, BoardRow, BoardRules
 from segauge.stats.estimation import Estimate, estimate_columns
-from segauge.stats.matrix import RANKED_WITHIN_CASES, ScoreMatrix
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.missing import estimate_resolved
 from segauge.stats.planning import plan_pairs
 from segauge.stats.ranking import RankedModel, Ranking, rank
@@ -157,7 +157,7 @@ def _with_ranking(board: Board, ranking: Ranking, matrix: ScoreMatrix, rules: Bo
         plans = ()
     return replace(
         board,
-        kind="mean rank" if RANKED_WITHIN_CASES in ranking.notes else "mean",
+        kind="mean rank" if ranking.is_by_ranks else "mean",
         rule=ranking.rule,
         test=ranking.comparison.test,
         pairs=ranking.comparison.pairs,

@@ -44,6 +44,7 @@ class ScoreMatrix:
             of the average, but no single value is a score, so none can be said to be better than another.
         parts: what a linearised matrix is the average of: per task its scores, and the places of its cases among these.
         most: largest score that these cases can have where it is known, such as the diagonal of an image in mm.
+        is_ranks: True if the values are ranks within each case.
 
     """
 
@@ -60,6 +61,7 @@ class ScoreMatrix:
     absent: npt.NDArray[np.bool_] | None = None
     parts: tuple[tuple[ScoreMatrix, npt.NDArray[np.intp]], ...] = ()
     most: float = math.inf
+    is_ranks: bool = False
 
     def __post_init__(self) -> None:
         values = np.array(self.values, dtype=np.float64)
@@ -204,7 +206,7 @@ class ScoreMatrix:
         count = int(self.false_findings.sum())
         if not count:
             return ()
-        if RANKED_WITHIN_CASES in self.notes:
+        if self.is_ranks:
             how = "a model that finds nothing there ranks before one that failed"
         elif not math.isfinite(self.scale.best):
             how = "left out of comparisons, because the scale has no best value for the model that finds nothing"
@@ -233,6 +235,7 @@ class ScoreMatrix:
             scale=Scale(False, (1.0, float(len(self.models)))),
             most=math.inf,
             notes=(*self.notes, RANKED_WITHIN_CASES),
+            is_ranks=True,
         )
 
     @property

@@ -23,7 +23,7 @@ from segauge.stats.comparison import (
     compared,
 )
 from segauge.stats.estimation import Estimate, estimate_columns
-from segauge.stats.matrix import RANKED_WITHIN_CASES, ScoreMatrix
+from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.missing import Resolved
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.ranks import average_ranks, levelled
@@ -93,6 +93,8 @@ class Ranking(NotebookTable):
         schemes: per scheme the rank of each model.
         agreement: Kendall's tau between each two schemes; None where one of them ties all.
         tau: mean and lower 2.5 % of Kendall's tau between this order and that of resampled cases; None where all tie.
+        is_by_ranks: True if all numbers are ranks within the cases, because failures have no value: no mean is in the
+            unit of the metric.
 
     """
 
@@ -111,11 +113,7 @@ class Ranking(NotebookTable):
     seed: int
     title: str = ""
     notes: tuple[str, ...] = ()
-
-    @property
-    def is_by_ranks(self) -> bool:
-        """True if all numbers are ranks within the cases, because failures have no value: no mean is in the unit."""
-        return RANKED_WITHIN_CASES in self.notes
+    is_by_ranks: bool = False
 
     @property
     def winners(self) -> tuple[str, ...]:
@@ -277,6 +275,7 @@ def rank_matrix(
         seed=seed,
         title=matrix.title,
         notes=comparison.notes,
+        is_by_ranks=matrix.is_ranks,
     )
 
 
