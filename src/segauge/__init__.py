@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from segauge.io import Reading, load_mask, load_rtstruct, read_labels
     from segauge.io.tables import read_metadata, read_scores, write_scores
     from segauge.measurement import Measurement, measure
-    from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, metric
-    from segauge.metrics.centerline import centerline_dice
+    from segauge.metrics.catalog import CATALOG, DEFAULT_METRICS, define_metric, metric
     from segauge.metrics.detection import DetectionScores, detection_scores
     from segauge.metrics.lesions import LesionwiseRules, LesionwiseScores, false_volumes, lesionwise_scores
     from segauge.metrics.matching import DetectionRules
     from segauge.metrics.noise import NoiseFloor, noise_floor
-    from segauge.metrics.overlap import confusion, dice, iou
-    from segauge.metrics.own import define_metric
+    from segauge.metrics.overlap import centerline_dice, confusion, dice, iou
     from segauge.metrics.surface import (
         assd,
         boundary_iou,
@@ -100,11 +98,11 @@ _LOADED_WHEN_ASKED = {
     "boundary_iou": "segauge.metrics.surface",
     "cases_for_half_width": "segauge.stats",
     "cases_to_separate": "segauge.stats",
-    "centerline_dice": "segauge.metrics.centerline",
+    "centerline_dice": "segauge.metrics.overlap",
     "compare": "segauge.stats",
     "compute_surface_distances": "segauge.metrics.surface",
     "confusion": "segauge.metrics.overlap",
-    "define_metric": "segauge.metrics.own",
+    "define_metric": "segauge.metrics.catalog",
     "detection_scores": "segauge.metrics.detection",
     "dice": "segauge.metrics.overlap",
     "difference": "segauge.stats",

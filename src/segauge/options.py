@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from segauge.errors import InvalidInput, option
 from segauge.geometry.patterns import SURFACES, SurfaceKind, check_surface
-from segauge.io.limits import DEFAULT_LIMITS
+from segauge.io.gate import DEFAULT_LIMITS
 from segauge.labeling import Labeling
 from segauge.measurement import checked_tolerance
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics

@@ -11,8 +11,7 @@ import pytest
 import segauge
 from segauge import CATALOG, DEFAULT_METRICS, Status, measure, metric
 from segauge.errors import UnknownMetric
-from segauge.metrics.catalog import FAMILIES, FORMER_NAMES, described, resolve_metrics
-from segauge.metrics.foreign import ALIASES, FOREIGN
+from segauge.metrics.catalog import ALIASES, FAMILIES, FOREIGN, FORMER_NAMES, described, resolve_metrics
 from segauge.scores import MetricInfo, ScoreTable
 from segauge.stats.missing import estimate_resolved, resolve
 from segauge.stats.scales import scale_of

@@ -21,10 +21,10 @@ from segauge import Case, LabelMap, Status, evaluate
 from segauge.errors import GridMismatch, InvalidInput, IrregularSeries, MissingExtra, UnknownStructure, UnreadableFile
 from segauge.grid import Grid
 from segauge.io import load_mask, load_rtstruct, read_labels
-from segauge.io.contours import fill
 from segauge.io.description import describe
 from segauge.io.dicom_series import read_series
 from segauge.io.layouts import find_pairs
+from segauge.io.structure_sets import fill
 from segauge.placement import Method, place
 from segauge.plural import counted
 

@@ -11,8 +11,7 @@ from hypothesis.extra import numpy as hnp
 from segauge.errors import InvalidInput, ShapeMismatch
 from segauge.geometry.components import pack_mask
 from segauge.grid import Grid
-from segauge.metrics.centerline import CenterlineScores, centerline_dice, centerline_scores, measure_centerlines
-from segauge.metrics.overlap import dice
+from segauge.metrics.overlap import CenterlineScores, centerline_dice, centerline_scores, dice, measure_centerlines
 from segauge.phantoms import Tube
 
 GRID = Grid.from_spacing((40, 40, 56))

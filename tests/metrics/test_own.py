@@ -9,13 +9,13 @@ import pytest
 import segauge
 from segauge import Case, evaluate, measure
 from segauge.errors import InvalidInput, UnknownMetric
-from segauge.metrics import own
+from segauge.metrics import catalog
 from segauge.stats import rank, scale_of
 
 
 @pytest.fixture(autouse=True)
 def nothing_registered(monkeypatch):
-    monkeypatch.setattr(own, "_REGISTERED", {})
+    monkeypatch.setattr(catalog, "_REGISTERED", {})
 
 
 def defined(key="volume_error", **facts):
@@ -63,16 +63,19 @@ def test_one_without_a_value_tells_so():
 
 def test_an_installed_package_offers_it(monkeypatch):
     made = defined("offered")
-    own._REGISTERED.clear()
+    catalog._REGISTERED.clear()
     module = type("module", (), {"offered": made, "other": 3})
     monkeypatch.setitem(__import__("sys").modules, "offering", module)
-    points = [EntryPoint("offered", "offering:offered", own.GROUP), EntryPoint("other", "offering:other", own.GROUP)]
-    monkeypatch.setattr(own, "entry_points", lambda **_: points)
+    points = [
+        EntryPoint("offered", "offering:offered", catalog.GROUP),
+        EntryPoint("other", "offering:other", own.GROUP),
+    ]
+    monkeypatch.setattr(catalog, "entry_points", lambda **_: points)
     assert measure(*pair(), metrics=["offered"])["label 1", "offered"].value == pytest.approx(0.008)
     with pytest.raises(InvalidInput, match="should lead to a metric of that key"):
         measure(*pair(), metrics=["other"])
-    own._REGISTERED.clear()
-    points.append(EntryPoint("offered", "elsewhere:offered", own.GROUP))
+    catalog._REGISTERED.clear()
+    points.append(EntryPoint("offered", "elsewhere:offered", catalog.GROUP))
     with pytest.raises(InvalidInput, match="offered twice"):
         measure(*pair(), metrics=["offered"])
 

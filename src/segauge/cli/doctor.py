@@ -14,8 +14,7 @@ from segauge.cli.parsing import PATH
 from segauge.cli.terminal import console, one_line, say_written, shows_progress
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
-from segauge.io.layouts.pair_files import write_pairs
-from segauge.io.layouts.pairs import NamesDiffer, Pair, Pairing
+from segauge.io.layouts.pairs import NamesDiffer, Pair, Pairing, write_pairs
 from segauge.io.outputs import check_outputs, write_json
 from segauge.plural import counted
 

@@ -22,11 +22,10 @@ from segauge.io.dicom_series import holds_series
 from segauge.io.layouts.finding import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
-from segauge.io.layouts.pair_files import image_column, read_pairs
-from segauge.io.layouts.pairs import Pairing, image_files
+from segauge.io.layouts.pairs import Pairing, image_column, image_files, read_pairs
 from segauge.io.outputs import STANDARD_OUTPUT, check_outputs
 from segauge.io.streams import list_folder
-from segauge.io.tables.metadata import read_metadata
+from segauge.io.tables.reading import read_metadata
 from segauge.metrics.catalog import DEFAULT_METRICS
 from segauge.options import (
     DETECTION_METRICS,

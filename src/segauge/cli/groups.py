@@ -20,7 +20,7 @@ from segauge.digits import p_equals
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables.cells import number
-from segauge.io.tables.metadata import metadata_column
+from segauge.io.tables.reading import metadata_column
 from segauge.plural import counted
 from segauge.stats import ScoreMatrix, SubgroupReport, binned, estimate_groups, group_interaction
 

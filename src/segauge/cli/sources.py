@@ -14,7 +14,7 @@ from segauge.cli.terminal import console, one_line
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.cells import ROLES
-from segauge.io.tables.metadata import metadata_column, read_metadata
+from segauge.io.tables.reading import metadata_column, read_metadata
 from segauge.metrics.catalog import called
 from segauge.scores import Scale
 from segauge.stats.matrix import ScoreMatrix

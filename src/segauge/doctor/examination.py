@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Literal
 
-from segauge.doctor.findings import Diagnosis, Finding, Level, Topic
 from segauge.doctor.orientation import best_turn, dice, explanation, foreground
 from segauge.errors import SegaugeError
 from segauge.evaluation.progress import Progress
-from segauge.evaluation.structure_spec import StructureSpec, spec_of
+from segauge.evaluation.structures import StructureSpec, spec_of
 from segauge.geometry.masks import tabulate
 from segauge.io import Reading, SpacingSource, read_labels
 from segauge.io.contents import content_hash
@@ -20,6 +21,52 @@ from segauge.labelmap import LabelMap
 from segauge.options import Measuring
 from segauge.placement import Method, Placement, place
 from segauge.plural import counted
+
+Topic = Literal["pairing", "file", "grid", "orientation", "labels", "presence", "spacing"]
+
+
+class Level(StrEnum):
+    """How bad a finding is."""
+
+    ERROR = "error"  #: the case cannot be measured, or its numbers would be wrong
+    WARNING = "warning"  #: look at it before you trust the numbers
+    NOTE = "note"  #: taken care of, good to know
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was found: how bad, about what, in which case ("" for the whole dataset), in words."""
+
+    level: Level
+    topic: Topic
+    case_id: str
+    words: str
+
+    def __str__(self) -> str:
+        where = f"{self.case_id}: " if self.case_id else ""
+        return f"{self.level.value}: {self.topic}: {where}{self.words}"
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What was found in a dataset of `n_cases` cases, the worst first."""
+
+    n_cases: int
+    findings: tuple[Finding, ...]
+
+    @property
+    def is_healthy(self) -> bool:
+        """True if nothing stands in the way of measuring and nothing should be looked at first."""
+        return all(finding.level is Level.NOTE for finding in self.findings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return plain values, ready for JSON."""
+        rows = [
+            {"level": one.level.value, "topic": one.topic, "case": one.case_id, "words": one.words}
+            for one in self.findings
+        ]
+        return {"n_cases": self.n_cases, "healthy": self.is_healthy, "findings": rows}
+
 
 #: Voxel edges outside of this range (mm) are rarely millimetres.
 _USUAL_SPACING = (0.05, 20.0)

@@ -36,7 +36,7 @@ from segauge.evaluation.scoring import (
     score_case,
     source_name,
 )
-from segauge.evaluation.structure_spec import spec_of
+from segauge.evaluation.structures import spec_of
 from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.io.contents import content_hash

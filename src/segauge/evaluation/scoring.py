@@ -13,8 +13,7 @@ import numpy as np
 
 from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile, option
 from segauge.evaluation.cases import Case, Source
-from segauge.evaluation.structure_spec import StructureSpec
-from segauge.evaluation.structures import LabelPair, Side, label_pair
+from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.geometry.masks import tabulate
 from segauge.io import Limits, Reading, read_labels
 from segauge.io.outputs import plain_values

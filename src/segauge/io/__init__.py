@@ -1,7 +1,7 @@
 """The only place that opens files: readers of segmentations (each gives a label map on its grid), and score tables."""
 
+from segauge.io.gate import Limits
 from segauge.io.images import Image, read_image, write_nifti
-from segauge.io.limits import Limits
 from segauge.io.reading import Reading, SpacingSource
 from segauge.io.sources import load_mask, load_rtstruct, read_labels
 

@@ -13,7 +13,7 @@ from segauge.grid import Grid
 from segauge.io.dicom_objects import dicom_files_in, dicom_kind
 from segauge.io.dicom_series import holds_series, read_series
 from segauge.io.formats import FORMATS, identify
-from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.io.gate import DEFAULT_LIMITS, Limits
 from segauge.io.reading import Reading, SpacingSource
 from segauge.io.sources import find_reference, read_labels
 from segauge.io.structure_sets import StructureSet, read_structure_set

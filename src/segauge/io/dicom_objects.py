@@ -9,7 +9,7 @@ from typing import Any
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.io.dicom_files import looks_like_dicom, meta_information, parser_failures, read_dataset
 from segauge.io.dicom_seg import read_dicom_seg
-from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.io.gate import DEFAULT_LIMITS, Limits
 from segauge.io.reading import Reading, ReadOptions
 from segauge.io.rtstruct import read_rtstruct
 from segauge.io.streams import list_folder, open_file

@@ -11,8 +11,7 @@ import numpy as np
 
 from segauge.errors import UnreadableFile, option
 from segauge.grid import Grid
-from segauge.io.dicom_files import parser_failures
-from segauge.io.dicom_frames import Frame, decode_frames
+from segauge.io.dicom_files import Frame, decode_frames, parser_failures
 from segauge.io.dicom_planes import (
     OFF_PLACE,
     TILT_DEGREES,
@@ -24,8 +23,8 @@ from segauge.io.dicom_planes import (
     position_of,
     tilt_degrees,
 )
+from segauge.io.gate import check_dimensions
 from segauge.io.layers import Block, foreground_box, stack_layers
-from segauge.io.limits import check_dimensions
 from segauge.io.reading import Reading, ReadOptions, SpacingSource
 from segauge.labelmap import LabelArray, LabelMap
 

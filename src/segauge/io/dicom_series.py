@@ -23,7 +23,7 @@ from segauge.io.dicom_planes import (
     position_of,
     tilt_degrees,
 )
-from segauge.io.limits import DEFAULT_LIMITS, Limits, check_dimensions
+from segauge.io.gate import DEFAULT_LIMITS, Limits, check_dimensions
 from segauge.io.streams import list_folder, open_file
 from segauge.plural import counted
 

@@ -18,9 +18,8 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnreadableFile
 from segauge.grid import Grid
-from segauge.io.limits import DEFAULT_LIMITS, MAX_DEFLATE_RATIO, Limits, check_dimensions, check_stored_bytes
-from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header
-from segauge.io.nifti_space import space_of
+from segauge.io.gate import DEFAULT_LIMITS, MAX_DEFLATE_RATIO, Limits, check_dimensions, check_stored_bytes
+from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, parse_header, space_of
 from segauge.io.outputs import write_whole
 from segauge.io.streams import GZIP_MAGIC, ByteStream, InflatingStream, open_file, read_exactly, stored_size
 from segauge.io.voxels import read_reals

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import FileTooLarge, UnreadableFile, option
-from segauge.io.limits import Limits, check_dimensions
+from segauge.io.gate import Limits, check_dimensions
 from segauge.io.reading import ReadOptions
 from segauge.labelmap import LabelArray
 

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from segauge.grid import Grid
-from segauge.io.limits import DEFAULT_LIMITS, Limits
+from segauge.io.gate import DEFAULT_LIMITS, Limits
 from segauge.labelmap import LabelMap
 
 

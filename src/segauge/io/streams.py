@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
 from segauge.errors import UnreadableFile
-from segauge.io.limits import Limits
+from segauge.io.gate import Limits
 
 GZIP_MAGIC = b"\x1f\x8b"
 BZIP2_MAGIC = b"BZh"

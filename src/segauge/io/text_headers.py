@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from segauge.errors import UnreadableFile
-from segauge.io.limits import MAX_BZIP2_RATIO, MAX_DEFLATE_RATIO, check_stored_bytes
+from segauge.io.gate import MAX_BZIP2_RATIO, MAX_DEFLATE_RATIO, check_stored_bytes
 from segauge.io.reading import ReadOptions
 from segauge.io.streams import ByteStream, InflatingStream, open_file, read_exactly, stored_size
 from segauge.io.voxels import Voxels, read_voxels

@@ -15,12 +15,12 @@ from segauge.geometry.distances import SurfaceDistances, find_boundary_bands, me
 from segauge.geometry.masks import Overlap, PackedMask, pack
 from segauge.geometry.patterns import SurfaceKind
 from segauge.geometry.subvoxel import are_at_right_angles
-from segauge.metrics.centerline import CenterlineScores, measure_centerlines
 from segauge.metrics.conventions import Convention, ToolDistances
 from segauge.metrics.detection import DetectionScores, PanopticQuality, detect_lesions
 from segauge.metrics.lesions import FalseVolumes, LesionwiseMeans, mean_lesionwise, measure_false_volumes
 from segauge.metrics.matching import DetectionRules
 from segauge.metrics.noise import NoiseFloor, noise_floor
+from segauge.metrics.overlap import CenterlineScores, measure_centerlines
 from segauge.metrics.surface import HdMode
 from segauge.scores import Status
 

@@ -10,9 +10,8 @@
 
 from segauge.phantoms.closed_forms import distance_truth
 from segauge.phantoms.phantom import Phantom, SurfaceSamples
-from segauge.phantoms.quadrics import Ellipse, Ellipsoid, rotation_about
 from segauge.phantoms.scenes import Organ, Scene, perturbed, scene
-from segauge.phantoms.solids import Ball, Box, Disk, Rectangle, Shell
+from segauge.phantoms.solids import Ball, Box, Disk, Ellipse, Ellipsoid, Rectangle, Shell, rotation_about
 from segauge.phantoms.truth import DirectedDistances, DistanceTruth, sampled_truth
 from segauge.phantoms.tubes import Cylinder, Torus, Tube
 

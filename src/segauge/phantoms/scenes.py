@@ -15,8 +15,7 @@ from segauge.grid import Grid
 from segauge.labeling import Labeling
 from segauge.labelmap import LabelMap
 from segauge.phantoms.phantom import FloatArray, Phantom, Vector
-from segauge.phantoms.quadrics import Ellipsoid, rotation_about
-from segauge.phantoms.solids import Ball, Shell
+from segauge.phantoms.solids import Ball, Ellipsoid, Shell, rotation_about
 from segauge.phantoms.tubes import Cylinder, Tube
 
 LIVER, LESIONS, TARGET = "liver", "liver lesions", "target volume"

@@ -14,8 +14,7 @@ import numpy.typing as npt
 
 from segauge.errors import InvalidInput, SegaugeError
 from segauge.evaluation import Case
-from segauge.evaluation.structure_spec import StructureSpec
-from segauge.evaluation.structures import LabelPair, Side, label_pair
+from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.io import Limits, read_labels
 from segauge.io.image_sources import image_of, labels_of, read_any_image
 from segauge.labelmap import LabelMap

@@ -4,8 +4,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.io.layouts.finding import find_pairs
-from segauge.io.layouts.pair_files import image_column, read_pairs, write_pairs
-from segauge.io.layouts.pairs import guessed_names
+from segauge.io.layouts.pairs import guessed_names, image_column, read_pairs, write_pairs
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from segauge import read_labels
 from segauge.errors import InvalidInput
 from segauge.io import read_image
 from segbench import registry
-from segbench.datasets.phantom_scans import ORGAN_HU, SCANNERS, PhantomPatient, scan
+from segbench.datasets.phantom import ORGAN_HU, SCANNERS, PhantomPatient, scan
 
 PATIENTS = [PhantomPatient(number) for number in range(4)]
 

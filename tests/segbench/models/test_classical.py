@@ -9,7 +9,7 @@ import pytest
 from segauge import Grid, dice, read_labels
 from segauge.io import Image, write_nifti
 from segbench import registry
-from segbench.datasets.phantom_scans import PhantomPatient, scan
+from segbench.datasets.phantom import PhantomPatient, scan
 from segbench.models.classical.__main__ import segment
 from segbench.models.classical.methods import METHODS
 

@@ -10,7 +10,7 @@ from segauge import Grid
 from segauge.errors import InvalidInput
 from segauge.io import Image, write_nifti
 from segbench.cli import main
-from segbench.datasets.phantom_scans import PhantomPatient, scan
+from segbench.datasets.phantom import PhantomPatient, scan
 from segbench.overlap import compare_fingerprints, find_overlap, fingerprint, images_of
 
 N = 4

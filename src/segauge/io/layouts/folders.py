@@ -8,10 +8,10 @@ from pathlib import Path
 from segauge.errors import InvalidInput, SegaugeError, UnusableOption, option
 from segauge.grid import Kinship
 from segauge.io.dicom_objects import dicom_files_in
-from segauge.io.folders import mask_files
 from segauge.io.formats import identify, image_stem
 from segauge.io.layouts.pairs import Pairing, image_files, once_each, paired
 from segauge.io.reading import DEFAULT_OPTIONS
+from segauge.io.sources import mask_files
 from segauge.io.streams import list_folder
 
 #: What a segmentation is called where it lies beside its image; tried in this order.

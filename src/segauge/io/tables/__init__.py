@@ -1,8 +1,7 @@
 """Score tables in and out: everybody's result files become score tables, after a strict audit."""
 
 from segauge.io.tables.audit import Audit, Finding, Repairs
-from segauge.io.tables.metadata import metadata_column, read_metadata
-from segauge.io.tables.reading import FORMATS, ImportedScores, TableFormat, read_scores
+from segauge.io.tables.reading import FORMATS, ImportedScores, TableFormat, metadata_column, read_metadata, read_scores
 from segauge.io.tables.rules import RuleDifferences, Rules, rule_differences
 from segauge.io.tables.writing import write_scores
 
