@@ -68,7 +68,7 @@ def test_an_installed_package_offers_it(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "offering", module)
     points = [
         EntryPoint("offered", "offering:offered", catalog.GROUP),
-        EntryPoint("other", "offering:other", own.GROUP),
+        EntryPoint("other", "offering:other", catalog.GROUP),
     ]
     monkeypatch.setattr(catalog, "entry_points", lambda **_: points)
     assert measure(*pair(), metrics=["offered"])["label 1", "offered"].value == pytest.approx(0.008)
