@@ -1,4 +1,4 @@
-"""distance_truth: the pairs of phantoms whose distances are known in closed form, with the forms of tubes and cylinders.
+"""distance_truth: the pairs of phantoms whose distances are known in closed form; the forms of tubes and cylinders.
 
 Cylinders and tubes are straight, and lie around one axis or side by side at the same height.
 """

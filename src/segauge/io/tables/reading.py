@@ -1,4 +1,4 @@
-"""Read any known result file or folder as score tables, and a table with metadata of the cases; the catalog of formats."""
+"""Read any known result file or folder as score tables, and metadata of the cases; the catalog of formats."""
 
 from __future__ import annotations
 
