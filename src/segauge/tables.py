@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from segauge.digits import column_decimals, decimals, fixed, p_value, percent, with_interval
+from segauge.digits import column_decimals, decimals, fixed, p_value, percent, unit_word, with_interval
 
 #: How the cells of a column are printed. "mixed": estimates or numbers of several units, each with its own decimals.
 Format = Literal["text", "count", "number", "estimate", "mixed", "p", "share"]
@@ -43,7 +43,7 @@ class Column:
     @property
     def head(self) -> str:
         """The title with the unit: "hd95 (mm)"."""
-        return self.title if self.unit in ("", "1", "count") else f"{self.title} ({self.unit})"
+        return f"{self.title} ({unit})" if (unit := unit_word(self.unit)) else self.title
 
     @property
     def name(self) -> str:
