@@ -31,13 +31,14 @@ class Status(StrEnum):
     PREDICTION_MISSING = "prediction missing"  #: there is no prediction for this case
     UNREADABLE = "unreadable"  #: the prediction could not be read
     GROUND_TRUTH_UNREADABLE = "ground truth unreadable"  #: the ground truth could not be read, or not used by itself
+    REGION_NOT_FOUND = "region not found"  #: predicted; the ground truth has regions, and none of that name
     REFUSED = "refused"  #: prediction and ground truth cannot be compared (their grids differ, say)
     FAILED = "failed"  #: measuring stopped with an error, ran out of time or out of memory
 
     @property
     def is_failure(self) -> bool:
-        """True where the case counts against the model: everything but present, absent, and a bad ground truth."""
-        return self not in (Status.PRESENT, Status.ABSENT, Status.GROUND_TRUTH_UNREADABLE)
+        """True where the case counts against the model: not where it is present, absent, or without a ground truth."""
+        return self not in (Status.PRESENT, Status.ABSENT, *NO_GROUND_TRUTH)
 
     @classmethod
     def of(cls, *, in_pred: bool, in_gt: bool) -> Status:
@@ -56,8 +57,11 @@ CASE_FAILURES = (
     Status.FAILED,
 )
 
-#: Statuses that say that the ground truth does not have the structure.
-NOT_IN_GROUND_TRUTH = (Status.ABSENT, Status.SPURIOUS)
+#: Statuses without a ground truth to measure against: they count neither for nor against the model.
+NO_GROUND_TRUTH = (Status.GROUND_TRUTH_UNREADABLE, Status.REGION_NOT_FOUND)
+
+#: Statuses that say that the ground truth does not have the structure, by the name that was asked for.
+NOT_IN_GROUND_TRUTH = (Status.ABSENT, Status.SPURIOUS, Status.REGION_NOT_FOUND)
 
 #: How a cell without a value enters a summary. "failure": it counts against the model, as the policy for failed cases
 #: says. "absent": there was nothing to find and nothing was found; the policy for absent structures decides. "unknown":

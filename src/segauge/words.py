@@ -38,6 +38,11 @@ def lacking(status: str, because: str) -> str:
     return f"{status}: {because}; the ground truth lacks the structure, so it counts neither way"
 
 
+def region_not_found(name: str, known: Iterable[str]) -> str:
+    """Return why a structure that was predicted has no value where the ground truth has other regions only."""
+    return f"this patient has no region called {name!r}; it has {', '.join(sorted(known))}"
+
+
 _ASSIGNMENTS = {
     "greedy": "one to one, the highest IoU first",
     "optimal": "one to one with the greatest sum of IoUs",

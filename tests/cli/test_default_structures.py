@@ -41,7 +41,7 @@ def test_each_label_where_both_sides_hold_several(tmp_path, capsys):
     write(tmp_path / "gt", a=labels(1, 2), b=labels(1))
     write(tmp_path / "pred", a=labels(1, 2), b=labels(1, 2))
     assert measured(tmp_path) == ["label 1", "label 2"]
-    assert "--structures foreground takes all of them as one" in capsys.readouterr().out
+    assert "--structures foreground takes all of them as one" in capsys.readouterr().err
     assert measured(tmp_path, "--structures", "foreground") == ["foreground"]
     assert measured(tmp_path, "--structures", "arm=1,leg=2") == ["arm", "leg"]
     assert measured(tmp_path, "--label", "1") == ["label 1"]
@@ -58,7 +58,7 @@ def test_the_foreground_where_one_side_holds_one_label(tmp_path, gt, pred, words
     write(tmp_path / "gt", a=labels(*gt))
     write(tmp_path / "pred", a=labels(*pred))
     assert measured(tmp_path) == ["foreground"]
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert words in said
     assert "each is measured" not in said
 
@@ -68,7 +68,7 @@ def test_the_ground_truth_alone_decides_what_is_measured(tmp_path, capsys):
     write(tmp_path / "gt", a=labels(1, 2))
     write(tmp_path / "pred", a=labels(1))
     assert measured(tmp_path) == ["label 1", "label 2"]
-    assert "--structures foreground takes all of them as one" in capsys.readouterr().out
+    assert "--structures foreground takes all of them as one" in capsys.readouterr().err
 
 
 def test_an_ignored_label_is_none(tmp_path):

@@ -57,11 +57,11 @@ def test_table_json_csv_and_metadata(folders, capsys):
     """Bad input 47: a byte-order mark, semicolons, ids such as 001, missing and unknown rows, a formula."""
     (folders / "m.csv").write_bytes("\N{BOM}case;sex;note\n000;F;=1+1\n001;M;\n1;F;\n".encode())
     code = run(folders, "--metadata", folders / "m.csv", "--json", folders / "r.json", "--csv", folders / "r.csv")
-    out = capsys.readouterr().out
+    told = capsys.readouterr()
     assert code == 0
-    assert "foreground" in out
-    assert "1 case has no row in m.csv: '002'" in out
-    assert "1 row of m.csv belongs to no case: '1'" in out
+    assert "foreground" in told.out
+    assert "warning: 1 case has no row in m.csv: '002'" in told.err
+    assert "warning: 1 row of m.csv belongs to no case: '1'" in told.err
     data = json.loads((folders / "r.json").read_text())
     assert [row["dice"] for row in data["per_case"]] == [1.0, 0.9, 0.8]
     assert [row.get("meta.sex") for row in data["per_case"]] == ["F", "M", None]
@@ -84,9 +84,10 @@ def test_the_same_command_goes_on_where_it_was(folders, capsys):
 def test_missing_and_extra_predictions(folders, capsys):
     (folders / "pred" / "001.nii").rename(folders / "pred" / "zzz.nii")
     assert run(folders) == 3
-    out = capsys.readouterr().out
-    assert "1 prediction has no ground truth and is not measured: 'zzz'" in out
-    assert "1 of 3 cases has no prediction: '001'" in out
+    told = capsys.readouterr()
+    assert "1 prediction has no ground truth and is not measured: 'zzz'" in told.err
+    assert "1 of 3 cases has no prediction: '001'" in told.err
+    out = told.out
     assert "3 cases, 1 of them not measured" in out
     assert "1 prediction missing" in out
 
@@ -97,14 +98,14 @@ def test_refused_geometry_has_its_own_exit_code(folders, capsys):
     save(folders / "pred" / "001.nii", box(), affine)
     (folders / "pred" / "002.nii").unlink()
     assert run(folders) == 4
-    assert "40 mm apart" in " ".join(capsys.readouterr().out.split())
+    assert "40 mm apart" in " ".join(capsys.readouterr().err.split())
     assert run(folders, "--trust-array") == 3
 
 
 def test_refused_geometry_leads_to_the_doctor(folders, capsys):
     save(folders / "pred" / "001.nii", box(), AFFINE + 40 * np.eye(4, k=3))
     assert run(folders) == 4
-    assert "`segauge doctor`" in capsys.readouterr().out
+    assert "`segauge doctor`" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -295,9 +296,9 @@ def test_a_bad_ground_truth_is_told_and_not_counted_against_the_model(folders, c
     torn = folders / "gt" / "001.nii"
     torn.write_bytes(torn.read_bytes()[:400])
     assert run(folders, "--metrics", "dice", "--json", folders / "r.json") == 3
-    out = capsys.readouterr().out
-    assert "1 ground truth unreadable" in out
-    assert "001: ground truth unreadable: " in out
+    told = capsys.readouterr()
+    assert "1 ground truth unreadable" in told.out
+    assert "001: ground truth unreadable: " in told.err
     data = json.loads((folders / "r.json").read_text())
     assert data["per_case"][1]["status"] == "ground truth unreadable"
     assert data["summary"]["dice"]["excluded"] == {"ground truth unreadable": 1}
@@ -328,7 +329,7 @@ def test_false_positives_outside_of_the_ground_truth_are_a_warning(folders, caps
     words = (
         "predicted outside of the ground truth's image is not counted, neither as wrong nor as right: '001' (8 voxels)"
     )
-    assert words in capsys.readouterr().out
+    assert words in capsys.readouterr().err
     assert words in json.loads((folders / "r.json").read_text())["warnings"][0]
 
 
@@ -363,7 +364,7 @@ def test_messages_name_no_option_that_the_command_lacks(tmp_path, capsys):
         (tmp_path / side).mkdir()
         np.savez(tmp_path / side / "a.npz", one=box(), two=box())
     assert run(tmp_path) == 3
-    said = capsys.readouterr().out
+    said = capsys.readouterr().err
     assert "holds the arrays ['one', 'two']. Keep only the one that has the labels, or read it" in said
 
 

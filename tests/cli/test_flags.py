@@ -105,6 +105,33 @@ def test_messages_are_on_standard_error_and_quiet_leaves_them_out(folders, capsy
     assert "foreground" in printed.out
 
 
+def test_groups_of_a_metadata_column_are_compared_from_predictions(folders, capsys):
+    """`--by` was taken and ignored where predictions were given."""
+    shutil.copytree("pred", "other")
+    (folders / "m.csv").write_text("case,sex\na,f\nb,m\n")
+    given = ["compare", "--gt", "gt", "--pred", "A=pred", "--pred", "B=other", "--metrics", "dice", "--by", "sex"]
+    with pytest.raises(SystemExit):
+        main([*given, "--executor", "serial"])
+    assert "--by needs --metadata FILE" in capsys.readouterr().err
+    assert main([*given, "--executor", "serial", "--metadata", "m.csv", "--json", "r.json"]) == 0
+    printed = capsys.readouterr()
+    assert "foreground dice by sex" in printed.out
+    assert "too few, n=1" in printed.out
+    assert "groups of fewer than 5 cases are not estimated; --minimum N changes that" in printed.err
+    groups = json.loads((folders / "r.json").read_text())["groups"]
+    assert [one["name"] for one in groups["foreground"]["models"]["A"]["groups"]] == ["f", "m"]
+
+
+def test_a_command_that_writes_nothing_tells_what_could_be_written(folders, capsys):
+    given = ["eval", "--pred", "pred", "--gt", "gt", "--metrics", "dice", "--executor", "serial"]
+    assert main(given) == 0
+    printed = capsys.readouterr()
+    assert "nothing was written: --report FILE makes a report" in printed.err
+    assert "note:" not in printed.out
+    assert main([*given, "--csv", "s.csv"]) == 0
+    assert "nothing was written" not in capsys.readouterr().err
+
+
 def test_pairs_from_doctor_are_measured_by_eval(folders, capsys):
     for path in list((folders / "pred").iterdir()):
         path.rename(path.with_name(f"{path.stem}_0000.nii"))

@@ -47,9 +47,9 @@ def test_diff_refuses_what_was_measured_otherwise(tmp_path, capsys, options, wor
     assert words in said
     if free is not None:
         assert run(capsys, "diff", before, after, "--metric", free)[0] != 1
-    code, out, _ = run(capsys, "diff", before, after, "--allow-different-rules", "--json", tmp_path / "d.json")
+    code, _, told = run(capsys, "diff", before, after, "--allow-different-rules", "--json", tmp_path / "d.json")
     assert code != 1
-    assert f"warning: not measured by the same rules: {words}" in out
+    assert f"warning: not measured by the same rules: {words}" in told
     assert words in json.loads((tmp_path / "d.json").read_text())["rule_differences"]
 
 
@@ -60,17 +60,17 @@ def test_rank_refuses_what_was_measured_otherwise(tmp_path, capsys):
     code, _, said = run(capsys, "rank", *files, "--metric", "nsd")
     assert code == 1
     assert "nsd_tolerance of organ: 1 mm (A and B), 2.5 mm (C)" in said
-    code, out, _ = run(capsys, "rank", *files, "--metric", "nsd", "--allow-different-rules")
+    code, _, told = run(capsys, "rank", *files, "--metric", "nsd", "--allow-different-rules")
     assert code == 0
-    assert "warning: not measured by the same rules: nsd_tolerance" in out
+    assert "warning: not measured by the same rules: nsd_tolerance" in told
 
 
 def test_how_predictions_were_read_is_told_and_not_refused(tmp_path, capsys):
     one = measured(tmp_path / "a.json")
     other = measured(tmp_path / "b.json", pred_structures={"organ": 1}, resample="nearest")
-    code, out, _ = run(capsys, "rank", one, other)
+    code, _, told = run(capsys, "rank", one, other)
     assert code == 0
-    assert "predictions were not read alike: pred_structures: none (a), organ=1 (b)" in out
+    assert "predictions were not read alike: pred_structures: none (a), organ=1 (b)" in told
 
 
 def test_of_files_that_do_not_say_how_they_were_measured_nothing_is_claimed(tmp_path, capsys):

@@ -326,7 +326,7 @@ def test_what_the_audit_assumed_is_told_by_every_command(tmp_path, capsys, comma
     }[command]
     run_command = segbench if command == "claim" else main
     run_command([command, *map(str, given)])
-    said = " ".join(capsys.readouterr().out.split())
+    said = " ".join(capsys.readouterr().err.split())
     assert "1 cell has no row for every model, such as spleen of c00: taken for structures" in said
     assert command != "diff" or "note: before: 1 cell" in said
 
@@ -399,6 +399,6 @@ def test_metadata_that_differ_between_files_are_told(capsys, tmp_path, results):
     data = json.loads(results.read_text())
     data["per_case"][3]["meta.sex"] = "X"
     (tmp_path / "other.json").write_text(json.dumps(data))
-    code, out, _ = run(capsys, "groups", results, tmp_path / "other.json", "--by", "sex", "--n-resamples", 100)
+    code, _, told = run(capsys, "groups", results, tmp_path / "other.json", "--by", "sex", "--n-resamples", 100)
     assert code == 0
-    assert "1 value of its metadata differs from another file, such as: sex of 'c2' is 'F' and 'X'" in out
+    assert "1 value of its metadata differs from another file, such as: sex of 'c2' is 'F' and 'X'" in told

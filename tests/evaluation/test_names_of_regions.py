@@ -24,11 +24,16 @@ def files(tmp_path):
 
 
 def test_a_region_that_a_patient_does_not_have_is_no_false_positive(files):
-    # It was "spurious" with a Dice of 0.
+    # It was "spurious" with a Dice of 0, and then "ground truth unreadable", which failed the whole case.
     result = evaluate(files, structures=["prostate"], metrics=["dice"])
-    assert [row["status"] for row in result.rows] == [Status.PRESENT.value, Status.GROUND_TRUTH_UNREADABLE.value]
+    assert [row["status"] for row in result.rows] == [Status.PRESENT.value, Status.REGION_NOT_FOUND.value]
     assert "has no region called 'prostate'; it has Prostata" in result.rows[1]["reason"]
     assert result.summary()["dice"].n == 1
+    assert result.summary()["dice"].excluded == {"region not found": 1}
+    assert result.failures == {}
+    missing = result.table["other", "prostate", "dice"].missing
+    assert (missing.status, missing.counts_as) == (Status.REGION_NOT_FOUND, "nothing")
+    assert missing.because == result.rows[1]["reason"]
     assert any("1 ground truth has no region called 'prostate'" in line for line in result.warnings)
 
 

@@ -11,6 +11,7 @@ from segbench.boards import make_leaderboard
 from segbench.cli import main
 from segbench.cli.printing import print_progress
 from segbench.records import Suspect, load_record, save_record
+from tests.badinputs.files import nifti_bytes
 from tests.segbench.made_up import record, table, three_models
 
 
@@ -123,3 +124,20 @@ def test_init_writes_a_config_that_a_run_takes(tmp_path, capsys):
     assert "12 cases, 2 models" in capsys.readouterr().out
     assert main(["init", str(path)]) == 1
     assert "is not overwritten" in capsys.readouterr().err
+
+
+def test_init_writes_a_config_of_predictions_that_are_there(tmp_path, capsys, monkeypatch):
+    """Three folders needed a config written by hand: `import` refuses a dataset without a card."""
+    monkeypatch.chdir(tmp_path)
+    for side, shift in (("labels", 0), ("A", 1), ("B", 2)):
+        (tmp_path / side).mkdir()
+        for case in ("a", "b"):
+            mask = np.zeros((12, 12, 12), dtype=np.uint8)
+            mask[1 + shift : 9 + shift, 1:9, 1:9] = 2
+            (tmp_path / side / f"{case}.nii").write_bytes(nifti_bytes(mask))
+    assert main(["init", "b.yaml", "--gt", "labels", "--pred", "A", "--pred", "B=B"]) == 0
+    assert main(["run", "--config", "b.yaml", "--only", "score"]) == 3  # nothing is predicted yet
+    assert main(["run", "--config", "b.yaml"]) == 0
+    assert "label 2 dice, 2 cases" in capsys.readouterr().out
+    assert main(["init", "c.yaml", "--pred", "A"]) == 2
+    assert "needs --gt FOLDER and --pred" in capsys.readouterr().err

@@ -25,7 +25,7 @@ PROGRAM = Program(
     ),
     aliases={
         "info": Alias(("doctor",), replaced={"--json": "--json=-"}),
-        "rank": Alias(("compare",)),
+        "rank": Alias(("compare",), replaced={"--pairs": "--all-pairs"}),
         "groups": Alias(("compare",), " with --by COLUMN"),
         "grand-challenge": Alias(("init", "challenge"), replaced={"init": ""}),
     },

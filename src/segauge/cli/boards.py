@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import one_line
+from segauge.cli.terminal import one_line, show
 from segauge.digits import fixed, unit_word
 from segauge.plural import chance_text, counted
 from segauge.stats import Board, BoardRow
@@ -29,12 +29,9 @@ def print_board(
         ]
         print_table(out, one_line(f"{named}, {counted(board.n_cases, 'case')}"), rows, keys=2, right=_RIGHT)
     else:
-        out.print(one_line(named), markup=False)
-    out.print(one_line(board.sentence), markup=False)
-    for note in board.notes:
-        if note == RANKED_WITHIN_CASES or NOTHING_TO_FIND in note:
-            out.print(f"note: {note}", markup=False)
-    out.print()
+        show(named)
+    notes = (note for note in board.notes if note == RANKED_WITHIN_CASES or NOTHING_TO_FIND in note)
+    show(board.sentence, *notes, "")
 
 
 def _titles(board: Board, extra: str) -> list[str]:

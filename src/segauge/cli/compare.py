@@ -10,16 +10,19 @@ from segauge.cli.boards import print_board
 from segauge.cli.eval import add_layout, add_measuring, cases_of, evaluated, exit_code
 from segauge.cli.figures import write_everything
 from segauge.cli.flags import first_flags, resolve_options
-from segauge.cli.groups import compare_groups
+from segauge.cli.groups import compare_groups, print_groups
 from segauge.cli.parsing import PATH
 from segauge.cli.rank import rank_scores
 from segauge.cli.sources import add_choice_arguments, add_source_arguments, named_source
 from segauge.cli.structures import Chosen, chosen_structures, structure_file
-from segauge.cli.terminal import console, one_line, say_written
+from segauge.cli.terminal import console, say_written, show, tell
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
+from segauge.io.tables import ImportedScores
+from segauge.io.tables.audit import Audit
+from segauge.io.tables.metadata import read_metadata
 from segauge.options import Options
 from segauge.report import check_report_extra
 from segauge.report.comparison import ModelComparison
@@ -38,7 +41,7 @@ def add_parser(subparsers: Any) -> None:
         "refused files, 2 usage, 3 some cases failed, 4 some were refused for their geometry.",
         examples=(
             "segauge compare A=a.json B=b.json",
-            "segauge compare scores.csv --metadata patients.csv --by sex",
+            "segauge compare A=a.json B=b.json --metadata patients.csv --by sex",
             "segauge compare --gt labels --pred A=predictions_a --pred B=predictions_b --report comparison.html",
         ),
         more_usage=" [SOURCE ...]",
@@ -65,7 +68,7 @@ def add_parser(subparsers: Any) -> None:
     ranked = parser.add_argument_group("how models are ranked")
     ranked.add_argument("--scheme", default="mean", choices=tuple(SCHEMES), help="what the order is by (default: mean)")
     ranked.add_argument("--margin", type=float, metavar="VALUE", help="differences within it do not matter in practice")
-    ranked.add_argument("--pairs", dest="all_pairs", action="store_true", help="print all pairs of models, too")
+    ranked.add_argument("--all-pairs", action="store_true", help="print the comparison of every pair of models")
     outputs = parser.add_argument_group("what is written (- is standard output)")
     outputs.add_argument("--json", type=Path, metavar="FILE", help="rankings, or groups, as JSON")
     outputs.add_argument("--report", type=Path, metavar="FILE", help="report on predictions as one HTML file")
@@ -86,6 +89,8 @@ def run(args: argparse.Namespace) -> int:
     if not args.sources:
         if args.gt is None:
             args.refuse("needs score files (SOURCE ...), or --gt and one --pred per model")
+        if args.by is not None and args.metadata is None:
+            args.refuse("--by needs --metadata FILE, a table with a row per case")
         return _from_predictions(args, options)
     if args.gt is not None or args.pred:
         args.refuse("takes score files (SOURCE ...) or --gt and --pred, not both")
@@ -112,7 +117,7 @@ def _from_predictions(args: argparse.Namespace, options: Options) -> int:
         pairing = find_pairs(path, args.gt, layout=args.layout, follow_links=args.follow_links)
         cases, warnings = cases_of(pairing, args)
         for warning in (*pairing.warnings, *pairing.copies, *warnings):
-            console().print(f"{one_line(name)}: {one_line(warning)}", markup=False)
+            tell(f"warning: {name}: {warning}")
         # By the first model: what is measured may not differ between them.
         chosen = chosen or chosen_structures(pairing, cases, args)
         results[name] = evaluated(cases, chosen.structures, args, options, _cache(args))
@@ -121,11 +126,17 @@ def _from_predictions(args: argparse.Namespace, options: Options) -> int:
     over = "" if len(comparison.structures) == 1 else f", average of {len(comparison.structures)} structures"
     for key, board in comparison.boards.items():
         print_board(console(), board, title=f"{names[key]}{over}")
-    told = f"note: {chosen.words}" if chosen is not None and chosen.words else ""
-    for line in filter(None, (told, comparison.family, comparison.unranked, *comparison.floor_sentences())):
-        console().print(one_line(line), markup=False)
+    show(*filter(None, (comparison.family, comparison.unranked, *comparison.floor_sentences())))
+    if chosen is not None and chosen.words:
+        tell(f"note: {chosen.words}")
+    document: dict[str, Any] = {
+        key: {**board.to_dict(), **_floors(comparison, key)} for key, board in comparison.boards.items()
+    }
+    if args.by is not None:
+        metadata = read_metadata(args.metadata, key=args.key)
+        tables = {name: result.table for name, result in results.items()}
+        document = {**document, "groups": print_groups(ImportedScores(tables, Audit(), (), (), metadata), args)}
     if args.json is not None:
-        document = {key: {**board.to_dict(), **_floors(comparison, key)} for key, board in comparison.boards.items()}
         write_json(args.json, document)
     if args.report is not None:
         write_comparison(comparison, args.report, title=args.title)

@@ -19,7 +19,7 @@ from segauge.cli.sources import (
     scale_for,
 )
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import console, one_line, show
 from segauge.digits import decimals, fixed, p_value, with_interval
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
@@ -150,15 +150,12 @@ def _margin(text: str, metrics: Sequence[str]) -> tuple[str, float]:
 
 
 def _print(found: Difference) -> None:
-    out = console()
     shown = [change for change in found.changes if not change.is_judged]
     _print_changes("after - before", found.judged, found.level)
     if shown:
         _print_changes("after - before, only shown", shown, found.level)
-    out.print(f"{found.rule}{' (--judge chooses)' if shown else ''}", markup=False)
-    for note in found.notes:
-        out.print(f"note: {note}", markup=False)
-    out.print(found.outcome, markup=False)
+    show(f"{found.rule}{' (--judge chooses)' if shown else ''}", *(f"note: {note}" for note in found.notes))
+    show(found.outcome)
 
 
 def _print_changes(title: str, changes: Sequence[Change], level: float) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 from segauge.cli.eval import add_pairing, pairing_of
 from segauge.cli.info import add_description_arguments, describe_files
 from segauge.cli.parsing import PATH
-from segauge.cli.terminal import console, one_line, say_written, shows_progress
+from segauge.cli.terminal import say_written, show, shows_progress, tell
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.pairs import NamesDiffer, Pair, Pairing, write_pairs
@@ -63,22 +63,19 @@ def run(args: argparse.Namespace) -> int:
         return _begin_table(names, args.pairs_out)
     with watched(len(pairing.pairs), "reading") if shows_progress() else nullcontext() as bar:
         found = examine(pairing, bar)
-    out = console()
-    out.print(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}", markup=False)
-    for finding in found.findings:
-        if finding.level is not Level.NOTE or args.notes:
-            out.print(one_line(str(finding)), markup=False)
+    show(f"{counted(found.n_cases, 'case')} in the layout {pairing.layout!r}")
+    show(*(str(finding) for finding in found.findings if finding.level is not Level.NOTE or args.notes))
     counts = {level: sum(finding.level is level for finding in found.findings) for level in Level}
     words = ", ".join(counted(count, level.value) for level, count in counts.items() if count)
     if counts[Level.NOTE] and not args.notes:
         words += f" (--notes prints {'it' if counts[Level.NOTE] == 1 else 'them'})" if found.is_healthy else ""
-    out.print("healthy" + (f": {words}" if words else "") if found.is_healthy else words, markup=False)
+    show("healthy" + (f": {words}" if words else "") if found.is_healthy else words)
     if args.json is not None:
         write_json(args.json, found.to_dict())
     if args.pairs_out is not None:
         write_pairs(args.pairs_out, pairing)
     say_written(args.pairs_out)
-    out.print(f"next: {_next(args)}", markup=False)
+    show(f"next: {_next(args)}")
     errors = {finding.topic for finding in found.findings if finding.level is Level.ERROR}
     return 4 if errors & {"grid", "orientation"} else 3 if errors else 0
 
@@ -87,11 +84,8 @@ def _begin_table(names: NamesDiffer, path: Path) -> int:
     """Write a table with the ground truths alone, and print the predictions that are to be filled in."""
     write_pairs(path, Pairing("files", tuple(Pair(case, None, gt) for case, gt in sorted(names.gts.items()))))
     say_written(path)
-    console().print(
-        one_line(f"The names do not say which prediction is of which case. Fill the column pred of {path}:")
-    )
-    for pred in sorted(map(str, names.preds.values())):
-        console().print(one_line(f"  {pred}"), markup=False)
+    tell(f"The file names do not show which prediction belongs to which case. Fill in the column pred of {path}:")
+    show(*(f"  {pred}" for pred in sorted(map(str, names.preds.values()))))
     return 3
 
 

@@ -15,7 +15,7 @@ from segauge.cli.flags import add_options, add_policy, add_protocol, first_flags
 from segauge.cli.parsing import PATH, checked
 from segauge.cli.sources import KEY_HELP
 from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
-from segauge.cli.terminal import console, say_written, shows_progress
+from segauge.cli.terminal import say_written, shows_progress, tell
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.io.dicom_series import holds_series
@@ -151,13 +151,15 @@ def run(args: argparse.Namespace) -> int:
     if args.show:
         print_statistics(result, args.show, by_name)
     if chosen.words:
-        console().print(f"note: {chosen.words}", markup=False)
+        tell(f"note: {chosen.words}")
     _write(result, pairing, args)
     if args.report is not None:
         result.to_html(args.report, cases=cases, images=images, title=args.title)
     if args.figures is not None:
         write_everything(result, args.figures)
     say_written(*_outputs(args), args.figures)
+    if not _outputs(args) and args.figures is None:
+        tell("nothing was written: --report FILE makes a report, --json FILE keeps the scores for `segauge compare`")
     return exit_code(result, allow_missing=options.summarising.policy.missing == "exclude")
 
 

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from segauge.cli.tables import print_tables
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import console, show, tell
 from segauge.evaluation import EvaluationResult
 from segauge.plural import counted
 from segauge.report.floors import floor_sentences
 from segauge.report.summary import Summary, interval_notes
 from segauge.report.tables import result_table, statistics_table
 from segauge.scores import Status
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 #: Metrics that get a column where none were asked for by name.
 _SHOWN = ("dice", "hd95", "nsd", "assd", "det_f1")
@@ -27,25 +23,19 @@ _NOTES = 5
 
 def print_result(result: EvaluationResult, warnings: Iterable[str], asked: Sequence[str] = ()) -> None:
     """Print the table, warnings, and the cases that failed; metrics that were asked for by name have a column each."""
-    out = console()
     known = result.metric_names
     shown = list(asked) or [key for key in _SHOWN if key in known] or known[:5]
     summary = Summary(result)
     table = replace(result_table(summary, shown, by_key=True), caption=_title(result), notes=())
-    print_tables(out, [table], tail=2, wrapped=("failed",))
-    for line in interval_notes(summary.by_structure, shown, result.confidence):
-        out.print(one_line(line), markup=False)
-    for line in floor_sentences([info for info in result.metrics if info.key in shown], result.noise_floors()):
-        out.print(one_line(line), markup=False)
-    for warning in (*warnings, *result.warnings):
-        out.print(f"warning: {one_line(warning)}", markup=False)
-    _print_failures(out, result)
-    notes = [(case, note) for case, found in result.notes.items() for note in found]
-    if len(notes) <= _NOTES:
-        for case, note in notes:
-            out.print(f"note: {one_line(case)}: {one_line(note)}", markup=False)
-    else:
-        out.print(f"{len(notes)} notes on {counted(len(result.notes), 'case')}; --json has them", markup=False)
+    print_tables(console(), [table], tail=2, wrapped=("failed",))
+    show(*interval_notes(summary.by_structure, shown, result.confidence))
+    show(*floor_sentences([info for info in result.metrics if info.key in shown], result.noise_floors()))
+    tell(*(f"warning: {warning}" for warning in (*warnings, *result.warnings)))
+    _print_failures(result)
+    notes = [f"note: {case}: {note}" for case, found in result.notes.items() for note in found]
+    if len(notes) > _NOTES:
+        notes = [f"note: {len(notes)} notes on {counted(len(result.notes), 'case')}; --json FILE lists them"]
+    tell(*notes)
 
 
 def print_statistics(result: EvaluationResult, columns: Sequence[str], asked: Sequence[str] = ()) -> None:
@@ -62,16 +52,14 @@ def _title(result: EvaluationResult) -> str:
     return f"{words}; {result.statistic} [{100 * result.confidence:g} % interval]"
 
 
-def _print_failures(out: Console, result: EvaluationResult) -> None:
+def _print_failures(result: EvaluationResult) -> None:
     """Name the cases that could not be measured; a few without a prediction are named in a warning already."""
     found = [(case, status, reason) for case, (status, reason) in result.failures.items()]
     missing = [one for one in found if one[1] is Status.PREDICTION_MISSING]
     failures = [one for one in found if one not in missing or len(missing) > 3]
-    for case, status, reason in failures[:_NAMED]:
-        out.print(f"{one_line(case)}: {status.value}: {one_line(reason)}", markup=False)
+    lines = [f"{case}: {status.value}: {reason}" for case, status, reason in failures[:_NAMED]]
     if len(failures) > _NAMED:
-        out.print(f"and {len(failures) - _NAMED} more; --csv and --json have them all", markup=False)
+        lines.append(f"and {len(failures) - _NAMED} more; --csv FILE and --json FILE list all")
     if any(status is Status.REFUSED for _, status, _ in failures):
-        out.print(
-            "`segauge doctor` with the same --pred and --gt looks for the cause (flips, mixed-up axes)", markup=False
-        )
+        lines.append("`segauge doctor` with the same --pred and --gt looks for the cause (flips, mixed-up axes)")
+    tell(*lines, is_error=True)

@@ -7,6 +7,8 @@ import json
 from dataclasses import asdict
 from typing import Any
 
+from segauge.cli.tables import print_table
+from segauge.cli.terminal import console, show, tell
 from segauge.explanation import Explanation, explain
 from segauge.io import read_labels
 from segauge.placement import place
@@ -16,9 +18,8 @@ def add_parser(subparsers: Any) -> None:
     """Add the command `explain`."""
     parser = subparsers.add_parser(
         "explain",
-        help="say what a metric is, and what each tool would answer for the same pair",
-        description="Say what a metric is. For surface metrics also: what MONAI, MedPy, surface-distance, MeshMetrics "
-        "and segauge answer for the same pair, your own or a built-in one with a known truth. "
+        description="Explain a metric. For surface metrics, also compute one pair as MONAI, MedPy, surface-distance, "
+        "MeshMetrics and segauge do: your own pair or a built-in one with a known value. "
         "Exit codes: 0 fine, 1 tool error, 2 usage.",
         examples=("segauge explain hd95", "segauge explain nsd@2 --pred prediction.nii.gz --gt label.nii.gz --label 2"),
     )
@@ -59,26 +60,19 @@ def _plain(explanation: Explanation) -> dict[str, Any]:
 
 
 def _show(explanation: Explanation) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    console, info = Console(), explanation.metric
-    console.print(Text(f"{info.name} ({info.key}). {info.facts}", style="bold"))
-    console.print(Text(info.definition))
-    if not explanation.answers:
+    info, answers = explanation.metric, explanation.answers
+    show(f"{info.name} ({info.key}). {info.facts}", info.definition)
+    if not answers:
         return
-    table = Table(title=Text(f"The same pair under each convention: {explanation.pair}"), title_justify="left")
-    headings = ["convention", "value", "surface and distance"]
-    headings += ["two directions"] if any(answer.percentile for answer in explanation.answers) else []
-    for heading in headings:
-        table.add_column(heading, justify="right" if heading == "value" else "left")
-    for answer in explanation.answers:
-        value = "has none" if answer.value is None else f"{answer.value:.4g}"
-        cells = (_name(answer), value, answer.surface, answer.percentile)[: len(headings)]
-        table.add_row(*map(Text, cells))
-    console.print()
-    console.print(table)
+    rows = [["convention", "value", "surface and distance", "two directions"]]
+    for answer in answers:
+        value = "undefined" if answer.value is None else f"{answer.value:.4g}"
+        rows.append([_name(answer), value, answer.surface, answer.percentile])
+    show("")
+    print_table(
+        console(), f"The same pair under each convention: {explanation.pair}", rows, right=("value",), text=rows[0][2:]
+    )
+    tell(f"next: segauge eval --pred predictions --gt labels --metrics {info.key} --convention monai")
 
 
 def _name(answer: Any) -> str:

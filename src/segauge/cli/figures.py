@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.terminal import console
+from segauge.cli.terminal import tell
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.outputs import check_outputs
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     written = write_everything(read_result(args.result), folder, metrics, formats, args.theme)
     if args.report is not None:
         written.append(read_result(args.result).to_html(args.report))
-    console().print(f"{len(written)} files written to {folder}", markup=False)
+    tell(f"written: {len(written)} files in {folder}")
     return 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from typing import Any
 
 from segauge.cli.sources import (
@@ -15,10 +16,11 @@ from segauge.cli.sources import (
     require_same_rules,
 )
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import console, one_line, show, tell
 from segauge.digits import p_equals
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
+from segauge.io.tables import ImportedScores
 from segauge.io.tables.cells import number
 from segauge.io.tables.reading import metadata_column
 from segauge.plural import counted
@@ -32,8 +34,16 @@ def compare_groups(args: argparse.Namespace) -> int:
     print_audit(imported)
     metadata = metadata_of(args, imported)
     if metadata is None:
-        raise InvalidInput("Groups need --metadata FILE with a row per case: the scores know nothing of the cases.")
-    column = metadata_column(metadata, args.by)
+        raise InvalidInput("--by needs --metadata FILE, a table with a row per case: the score files have no metadata.")
+    document = print_groups(replace(imported, metadata=metadata), args)
+    if args.json is not None:
+        write_json(args.json, document)
+    return 0
+
+
+def print_groups(imported: ImportedScores, args: argparse.Namespace) -> dict[str, Any]:
+    """Print the estimates of every group of cases by structure, and return them."""
+    column = metadata_column(imported.metadata, args.by)
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
     document: dict[str, Any] = {}
@@ -51,9 +61,15 @@ def compare_groups(args: argparse.Namespace) -> int:
             "interaction": {"p_value": interaction.p_value, "strongest": interaction.strongest},
         }
         _print(f"{structure} {metric} by {args.by}", reports, document[structure]["interaction"])
-    if args.json is not None:
-        write_json(args.json, document)
-    return 0
+    if _has_small(document):
+        tell(f"note: groups of fewer than {args.minimum} cases are not estimated; --minimum N changes that")
+    return document
+
+
+def _has_small(document: dict[str, Any]) -> bool:
+    """Return whether a group has too few cases to be estimated."""
+    reports = [report for one in document.values() for report in one["models"].values()]
+    return any(group["estimate"] is None for report in reports for group in report["groups"])
 
 
 def _labels(matrix: ScoreMatrix, column: dict[str, str], args: argparse.Namespace) -> list[str | None]:
@@ -97,7 +113,6 @@ def _report(matrix: ScoreMatrix, j: int, labels: list[str | None], args: argpars
 
 
 def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str, Any]) -> None:
-    out = console()
     names = [one_line(group.name) for group in next(iter(reports.values())).groups]
     rows = [["model", *names, "worst group", "largest gap"]]
     for model, report in reports.items():
@@ -106,12 +121,12 @@ def _print(title: str, reports: dict[str, SubgroupReport], interaction: dict[str
         words = "" if gap is None else f"{gap.a} - {gap.b}: {gap.text}"
         bound = "" if report.worst_bound is None else f"{report.worst}, bound {report.worst_bound:.3f}"
         rows.append([one_line(cell) for cell in (model, *cells, bound, words)])
-    print_table(out, one_line(title), rows)
+    print_table(console(), one_line(title), rows)
     first = next(iter(reports.values()))
     if first.unlabelled:
         verb = "has" if first.unlabelled == 1 else "have"
-        out.print(f"{counted(first.unlabelled, 'case')} {verb} no group", markup=False)
+        show(f"{counted(first.unlabelled, 'case')} {verb} no group")
     if interaction["p_value"] is not None:
         model, group = interaction["strongest"]
         p = p_equals(interaction["p_value"])
-        out.print(f"models and groups: {p}, strongest for {model} in {group}", markup=False)
+        show(f"Interaction of model and group: {p}, strongest for {model} in {group}.")

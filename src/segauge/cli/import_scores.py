@@ -8,7 +8,7 @@ from typing import Any
 
 from segauge.cli.sources import add_source_arguments, paths_of, read_sources
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import console, one_line, say_written
+from segauge.cli.terminal import console, one_line, say_written, show
 from segauge.io.outputs import check_outputs
 from segauge.io.tables import write_scores
 
@@ -41,7 +41,6 @@ def run(args: argparse.Namespace) -> int:
     """Read, audit, print, and write."""
     check_outputs([args.output], paths_of(args.sources))
     imported = read_sources(args.sources, args)
-    out = console()
     rows = [["model", "cases", "structures", "metrics", "scores", "failed", "absent"]]
     for model, scores in imported.tables.items():
         states = [state for row in scores.status for state in row]
@@ -50,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
         cells = (len(scores.cases), len(scores.structures), ", ".join(scores.metrics), numbers, failed, absent)
         rows.append([one_line(model), *(one_line(str(cell)) for cell in cells)])
     right = ("cases", "structures", "scores", "failed", "absent")
-    print_table(out, f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
-    out.print(f"audit: {imported.audit!s}", markup=False)
+    print_table(console(), f"read as {', '.join(imported.formats)}", rows, right=right, text=("metrics",))
+    show(f"audit: {imported.audit!s}")
     if args.output is not None:
         to = args.to or ("long" if args.output.suffix.lower() == ".csv" else "json")
         metric = args.metric if to in ("wide", "challenger") else None

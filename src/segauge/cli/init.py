@@ -9,7 +9,7 @@ from typing import Any
 from segauge.cli.completion import SHELLS, install
 from segauge.cli.flags import protocol_text
 from segauge.cli.structures import comma_separated, named_structures
-from segauge.cli.terminal import messages, say_written
+from segauge.cli.terminal import say_written, tell
 from segauge.errors import InvalidInput
 from segauge.integrations.grand_challenge import USUAL_METRICS, create_container
 from segauge.io.layouts.structure_files import read_structures
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
     if args.kind == "completion":
         for path in install(args.shell):
             say_written(path)
-        print("Open a new shell to use it.")  # noqa: T201 - the command line speaks
+        tell("next: open a new shell")
         return 0
     if args.place is None:
         args.refuse("needs the folder of the container: `segauge init challenge FOLDER`")
@@ -75,7 +75,7 @@ def _protocol(place: Path) -> int:
     if place != STANDARD_OUTPUT and place.exists():
         raise InvalidInput(f"{place}: is there already, and is not overwritten.")
     say_written(write_whole(place, protocol_text() + "\n"))
-    messages().print(f"Next: edit it, then `segauge eval --pred PREDS --gt LABELS --protocol {place}`.", markup=False)
+    tell(f"next: edit it, then `segauge eval --pred predictions --gt labels --protocol {place}`")
     return 0
 
 
@@ -83,7 +83,7 @@ def _challenge(args: argparse.Namespace) -> int:
     metrics = [part.strip() for part in args.metrics.split(",") if part.strip()]
     written = create_container(args.place, name=args.name, structures=_structures(args.structures), metrics=metrics)
     say_written(*written)
-    print(f"Next: read {args.place / 'README.md'}, then try `python {args.place / 'try_it.py'}`.")  # noqa: T201
+    tell(f"next: read {args.place / 'README.md'}, then try `python {args.place / 'try_it.py'}`")
     return 0
 
 

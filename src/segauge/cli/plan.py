@@ -15,7 +15,7 @@ from segauge.cli.sources import (
     require_same_rules,
 )
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import console, one_line, show
 from segauge.errors import InvalidInput
 from segauge.stats import (
     cases_for_half_width,
@@ -62,21 +62,16 @@ def run(args: argparse.Namespace) -> int:
         return _from_scores(args)
     if args.sd is None or (args.difference is None and args.half_width is None):
         raise InvalidInput("Give score files, or --sd with --difference or --half-width (and --n of the pilot).")
-    out = console()
     if args.half_width is not None:
         cases = cases_for_half_width(args.half_width, args.sd, level=args.confidence, pilot_n=args.n)
-        out.print(
-            f"{_count(cases)} cases make the {100 * args.confidence:g} % interval of a mean -+{args.half_width:g}"
-        )
+        show(f"{_count(cases)} cases make the {100 * args.confidence:g} % interval of a mean -+{args.half_width:g}")
     if args.difference is not None:
         cases = cases_to_separate(args.difference, args.sd, power=args.power, level=args.confidence, pilot_n=args.n)
-        out.print(f"{_count(cases)} cases find a difference of {args.difference:g} with power {args.power:g}")
+        show(f"{_count(cases)} cases find a difference of {args.difference:g} with power {args.power:g}")
         if args.n is not None:
             smallest = detectable_difference(args.n, args.sd, power=args.power, level=args.confidence)
             power = paired_power(args.difference, args.sd, args.n, level=args.confidence)
-            out.print(
-                f"{args.n} cases find it with power {power:.2f}; with power {args.power:g} they find {smallest:.4g}"
-            )
+            show(f"{args.n} cases find it with power {power:.2f}; with power {args.power:g} they find {smallest:.4g}")
     return 0
 
 
@@ -85,7 +80,6 @@ def _from_scores(args: argparse.Namespace) -> int:
     print_audit(imported)
     known = next(iter(imported.tables.values()))
     metric = chosen_metric(known.metrics, args.metric)
-    out = console()
     structures = [args.structure] if args.structure else known.structures
     require_same_rules(imported.rules, structures, [metric], args)
     for structure in structures:
@@ -100,10 +94,9 @@ def _from_scores(args: argparse.Namespace) -> int:
             )  # fmt: skip
             rows.append(list(cells))
         title = f"{one_line(structure)} {one_line(metric)}: neighbours in the order of the means"
-        print_table(out, title, rows, right=head[1:])
+        print_table(console(), title, rows, right=head[1:])
         ranked = [RANKED_WITHIN_CASES] if matrix.has_failures_without_value else []
-        for note in (*ranked, *matrix.notes_on_pairs):
-            out.print(f"note: {note}", markup=False)
+        show(*(f"note: {note}" for note in (*ranked, *matrix.notes_on_pairs)))
     return 0
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from segauge.cli.sources import chosen_metric, matrix_of, paths_of, print_audit, read_sources, require_same_rules
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import console, one_line, show
 from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
@@ -53,15 +53,12 @@ def _print(rankings: list[Ranking], imported: ImportedScores, args: argparse.Nam
 
 def print_ranking(ranking: Ranking, *, pairs: bool = False) -> None:
     """Print a ranking as a table, with what has to be said about it."""
-    out = console()
     right = ("place", "n", "failed", "ranks", "wins again")
-    print_table(out, f"{ranking.title}, {counted(ranking.n_cases, 'case')}", _cells(ranking), keys=2, right=right)
-    for line in _remarks(ranking):
-        out.print(line, markup=False)
+    print_table(console(), f"{ranking.title}, {counted(ranking.n_cases, 'case')}", _cells(ranking), keys=2, right=right)
+    show(*_remarks(ranking))
     if pairs:
-        for pair in ranking.comparison.pairs:
-            out.print(f"  {pair}", markup=False)
-    out.print()
+        show(*(f"  {pair}" for pair in ranking.comparison.pairs))
+    show("")
 
 
 def _cells(ranking: Ranking) -> list[list[str]]:

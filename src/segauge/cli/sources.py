@@ -10,7 +10,7 @@ from typing import Any, get_args, get_type_hints
 
 from segauge.cli.flags import add_policy, policy_of
 from segauge.cli.parsing import add_interval_arguments
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import tell
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, ImportedScores, Repairs, Rules, read_scores, rule_differences
 from segauge.io.tables.cells import ROLES
@@ -106,22 +106,20 @@ def require_same_rules(
     """Refuse to compare what was measured by different rules; where that is allowed, say and return the differences."""
     found = rule_differences(named, structures, metrics)
     for words in found.readings:
-        console().print(one_line(f"note: predictions were not read alike: {words}"), markup=False)
+        tell(f"note: predictions were not read alike: {words}")
     if found.rules and not args.allow_different_rules:
         raise InvalidInput(
             f"Refused: the results were not measured by the same rules. {'; '.join(found.rules)}. Measure them again "
             "by one rule, choose a metric that does not depend on it with --metric, or go on all the same with "
             "--allow-different-rules."
         )
-    for words in found.rules:
-        console().print(one_line(f"warning: not measured by the same rules: {words}"), markup=False)
+    tell(*(f"warning: not measured by the same rules: {words}" for words in found.rules))
     return list(found.rules)
 
 
 def print_audit(imported: ImportedScores, owner: str = "") -> None:
     """Print what the audit of the files found and assumed: every number that follows rests on it."""
-    for finding in imported.audit.findings:
-        console().print(one_line(f"note: {owner}{finding!s}"), markup=False)
+    tell(*(f"note: {owner}{finding!s}" for finding in imported.audit.findings))
 
 
 def named_source(source: str) -> tuple[str, Path]:

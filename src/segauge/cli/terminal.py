@@ -31,21 +31,27 @@ def console() -> Console:
     return _console(sys.stderr if _Settings.output_is_taken else sys.stdout, quiet=False)
 
 
-def messages() -> Console:
-    """Return the console for what is no result: what was written, and where."""
-    return _console(sys.stderr, quiet=_Settings.quiet)
-
-
 def shows_progress() -> bool:
-    """Say whether a progress bar has a reader."""
+    """Return whether a progress bar has a reader."""
     return sys.stderr.isatty() and not _Settings.quiet
 
 
+def show(*lines: str) -> None:
+    """Print lines of a result."""
+    for line in lines:
+        console().print(one_line(line), markup=False)
+
+
+def tell(*lines: str, is_error: bool = False) -> None:
+    """Print messages: notes, warnings, what to do next. Errors are printed with --quiet, too."""
+    out = _console(sys.stderr, quiet=_Settings.quiet and not is_error)
+    for line in lines:
+        out.print(one_line(line), markup=False)
+
+
 def say_written(*paths: Path | str | None) -> None:
-    """Say which files were written."""
-    for path in paths:
-        if path is not None and Path(path) != Path("-"):
-            messages().print(f"written: {path}", markup=False)
+    """Print which files were written."""
+    tell(*(f"written: {path}" for path in paths if path is not None and Path(path) != Path("-")))
 
 
 def one_line(text: str) -> str:

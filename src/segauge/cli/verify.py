@@ -9,7 +9,7 @@ from typing import Any
 
 from segauge.cli.eval import add_layout
 from segauge.cli.parsing import COUNT, PATH
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import show
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, verify
 from segauge.io.layouts.finding import find_pairs
@@ -43,14 +43,12 @@ def run(args: argparse.Namespace) -> int:
         pairs = find_pairs(args.pred, args.gt, layout=args.layout, follow_links=args.follow_links).pairs
         cases = [Case(pair.case_id, pair.pred, pair.gt) for pair in pairs]
     found = verify(args.result, cases, jobs=args.jobs or min(os.cpu_count() or 1, len(cases or ()) or 1))
-    out = console()
-    for discrepancy in found.discrepancies[:_SHOWN]:
-        out.print(one_line(str(discrepancy)), markup=False)
+    show(*map(str, found.discrepancies[:_SHOWN]))
     if len(found.discrepancies) > _SHOWN:
-        out.print(f"and {len(found.discrepancies) - _SHOWN} more", markup=False)
+        show(f"and {len(found.discrepancies) - _SHOWN} more")
     basis = "measured again from the images" if found.remeasured else "computed again from its rows (not the images)"
     verdict = "confirmed" if found.is_confirmed else f"{len(found.discrepancies)} differ"
-    out.print(f"{one_line(found.source)}: {found.n_compared} values {basis}: {verdict}", markup=False)
+    show(f"{found.source}: {found.n_compared} values {basis}: {verdict}")
     needs = "" if found.remeasured else " (--pred and --gt check more)"
-    out.print(f"not checked: {', '.join(found.unchecked)}{needs}", markup=False)
+    show(f"not checked: {', '.join(found.unchecked)}{needs}")
     return 0 if found.is_confirmed else 5

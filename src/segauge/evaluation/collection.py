@@ -60,8 +60,8 @@ def _cell(
     if name in record["structures"]:
         state, causes, row = record["structures"][name]
         if state == Status.SPURIOUS.value and name in record.get("unnamed", ()):
-            # Nobody can say whether it is a false positive: the region may be there under another name.
-            left_out = Status.GROUND_TRUTH_UNREADABLE
+            # It is not known to be a false positive: the region may be there under another name.
+            left_out = Status.REGION_NOT_FOUND
             return left_out, {"": Missing.of(left_out, record["unnamed"][name])}, [None] * len(metrics)
         return Status(state), causes_of(Status(state), causes), row
     return Status.ABSENT, {}, _absent(record["ndim"], metrics)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from segauge import words
 from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile, option
 from segauge.evaluation.cases import Case, Source
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
@@ -275,12 +276,9 @@ def _unnamed(spec: StructureSpec, gt: Reading, found: Mapping[str, tuple[int, ..
     names = gt.labels.names
     if spec.mode != "named" or gt.format not in _WITH_REGIONS or not names:
         return {}
-    known = ", ".join(sorted(names.values()))
     asked = (name for name, parts in spec.parts.items() if all(isinstance(part, str) for part in parts))
     return {
-        name: f"this patient has no region called {name!r}; it has {known}"
-        for name in asked
-        if names.keys().isdisjoint(found[name])
+        name: words.region_not_found(name, names.values()) for name in asked if names.keys().isdisjoint(found[name])
     }
 
 

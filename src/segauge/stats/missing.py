@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.scores import Scale, ScoreTable, Status
+from segauge.scores import NO_GROUND_TRUTH, Scale, ScoreTable, Status
 from segauge.stats.estimation import Estimate, estimate_columns
 from segauge.stats.resampling import Floats
 from segauge.stats.scales import counts_where_absent, is_measurement, scale_of
@@ -161,7 +161,8 @@ def resolve_column(
     decided = policy.for_scale(scale)
     absent = np.asarray(states == Status.ABSENT, dtype=bool)
     failures = ~absent & np.asarray(states != Status.PRESENT, dtype=bool)
-    failures &= np.asarray(states != Status.GROUND_TRUTH_UNREADABLE, dtype=bool)
+    for status in NO_GROUND_TRUTH:
+        failures &= np.asarray(states != status, dtype=bool)
     if policy.missing == "exclude":
         failures &= np.asarray(states != Status.PREDICTION_MISSING, dtype=bool)
     silent = absent & np.isnan(column) if counts else absent

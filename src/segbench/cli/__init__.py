@@ -42,8 +42,8 @@ PROGRAM = Program(
     (
         ("Run a benchmark", "segbench run --config configs/phantom.yaml --render site"),
         (
-            "Make a leaderboard of scores that are there",
-            "segbench import A=a.json B=b.json --dataset kits23 -o ours.json",
+            "Make a leaderboard of your own predictions",
+            "segbench init board.yaml --gt labels --pred A=predictions_a --pred B=predictions_b",
         ),
         ("Test a claim", 'segbench claim "A > B on liver dice" scores.csv'),
     ),

@@ -10,7 +10,7 @@ from typing import Any
 from segauge.cli.flags import add_policy, policy_of
 from segauge.cli.parsing import add_interval_arguments
 from segauge.cli.sources import COLUMNS_HELP, KEY_HELP, add_repair_arguments, named_columns, named_source, scale_for
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import show, tell
 from segauge.errors import InvalidInput
 from segauge.io.tables import FORMATS, Repairs
 from segauge.plural import counted
@@ -109,7 +109,7 @@ def run(args: argparse.Namespace) -> int:
         )
     _print(analysis)
     made = f"site, {counted(written.n_figures, 'figure')}, {counted(written.n_tables, 'table')}"
-    console().print(f"{written.page}: {made}", markup=False, soft_wrap=True)
+    tell(f"written: {written.page} ({made})")
     return 0
 
 
@@ -172,9 +172,7 @@ def _endings(text: str) -> tuple[str, ...]:
 
 
 def _print(analysis: Analysis) -> None:
-    out = console()
     for one in analysis.sets:
         if not one.boards:
-            out.print(one_line(f"{one.name}: one model only, so there is nothing to compare."), markup=False)
-        for line in (*one.coverage.findings, *outcome(one), *changes(one, analysis), *warnings_of(one, analysis)):
-            out.print(one_line(line), markup=False)
+            tell(f"{one.name}: one model only, so there is nothing to compare.")
+        show(*one.coverage.findings, *outcome(one), *changes(one, analysis), *warnings_of(one, analysis))

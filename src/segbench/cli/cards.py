@@ -12,7 +12,7 @@ from segauge.errors import InvalidInput, UnusableOption
 from segauge.io.outputs import write_json, write_whole
 from segauge.plural import agreeing, counted
 from segbench.cards import DatasetCard, ModelCard, dataset_cards, exposure, known_lineage, model_cards
-from segbench.cli.printing import console, one_line, print_progress, print_table
+from segbench.cli.printing import console, one_line, print_progress, print_table, show
 from segbench.overlap import find_overlap, images_of
 from segbench.registry import DATASETS, MODELS, offers
 from segbench.suggestions import unknown
@@ -73,17 +73,16 @@ def run_list(kinds: Sequence[str]) -> int:
 
 
 def _print_list(what: str) -> None:
-    out = console()
     rows = [["name in a config", "from"]]
     for offer in offers(DATASETS if what == "datasets" else MODELS).values():
         rows.append([one_line(offer.name), one_line(f"{offer.package} ({offer.entry.value})")])
-    print_table(out, f"{what} that can be used", rows)
+    print_table(console(), f"{what} that can be used", rows)
     cards = [["name", "title" if what == "datasets" else "version", "licence"]]
     found: tuple[DatasetCard | ModelCard, ...] = dataset_cards() if what == "datasets" else model_cards()
     for card in found:
         second = card.title if isinstance(card, DatasetCard) else card.version
         cards.append([one_line(text) for text in (card.name, second, card.licence)])
-    print_table(out, f"cards of {what}", cards, text=("title", "licence"))
+    print_table(console(), f"cards of {what}", cards, text=("title", "licence"))
 
 
 def run_card(name: str, json_path: Path | None) -> int:
@@ -92,10 +91,9 @@ def run_card(name: str, json_path: Path | None) -> int:
     if json_path is not None:
         write_whole(json_path, json.dumps(card.to_dict(), indent=1, ensure_ascii=False) + "\n")
         return 0
-    out = console()
     for key, value in card.to_dict().items():
         if value not in (None, "", [], {}):
-            out.print(one_line(f"{key}: {value if isinstance(value, str) else json.dumps(value)}"), markup=False)
+            show(f"{key}: {value if isinstance(value, str) else json.dumps(value)}")
     lineage = known_lineage()
     if isinstance(card, DatasetCard):
         found = [exposure(model, card, lineage) for model in model_cards()]
@@ -103,7 +101,7 @@ def run_card(name: str, json_path: Path | None) -> int:
         found = [exposure(card, dataset, lineage) for dataset in dataset_cards() if dataset.structures]
     for one in found:
         who = one.model if isinstance(card, DatasetCard) else lineage.title_of(one.dataset)
-        out.print(one_line(f"  {one.level.value:<8} {who}: {one.reason}"), markup=False)
+        show(f"  {one.level.value:<8} {who}: {one.reason}")
     return 0
 
 
@@ -122,19 +120,16 @@ def run_overlap(one: str, other: str, n_cases: int | None, json_path: Path | Non
     """Find images that two datasets share, and print the pairs."""
     left, right = (dict(list(images_of(what).items())[:n_cases]) for what in (one, other))
     found = find_overlap(left, right, print_progress)
-    out = console()
     if found.pairs:
         rows = [[one, other, "places", "share", "offset in mm"]]
         for pair in found.pairs:
             offset = ", ".join(f"{value:+.1f}" for value in pair.likeness.offset_mm)
             votes, share = str(pair.likeness.votes), f"{pair.likeness.share:.2f}"
             rows.append([one_line(pair.left), one_line(pair.right), votes, share, offset])
-        print_table(out, "images that show the same scan", rows, keys=2)
+        print_table(console(), "images that show the same scan", rows, keys=2)
     shared = agreeing(len(found.pairs), "pair shows", "pairs show")
-    compared = f"{found.n_left} and {counted(found.n_right, 'image')} compared: {shared} the same scan."
-    out.print(compared, markup=False)
-    for name, reason in found.unusable.items():
-        out.print(one_line(f"not compared: {name}: {reason}"), markup=False)
+    show(f"{found.n_left} and {counted(found.n_right, 'image')} compared: {shared} the same scan.")
+    show(*(f"not compared: {name}: {reason}" for name, reason in found.unusable.items()))
     if json_path is not None:
         write_json(json_path, found.to_dict())
     return SHARED if found.pairs else 0

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import show, tell
 from segauge.digits import fixed, sample_size
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
@@ -84,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
         matrix, resolved, margin=rules.margin, level=rules.level, n_resamples=rules.n_resamples, seed=rules.seed
     )
     board = None if rules.is_touchstone else board_on(inputs[0].scored, resolved.subject, resolved.metric, rules)
-    for line in (*_lines(found, _together(found, board)), *(f"note: {finding}" for finding in inputs[0].findings)):
-        console().print(one_line(line), markup=False)
+    show(*_lines(found, _together(found, board)))
+    tell(*(f"note: {finding}" for finding in inputs[0].findings))
     _write(args.json, {**assessment_values(found), "findings": list(inputs[0].findings)})
     return CODES[found.verdict]
 
@@ -122,8 +122,7 @@ def _run_review(claim: Claim, args: argparse.Namespace, level: float) -> int:
         margin=args.margin,
         level=level,
     )
-    for line in _review_lines(claim, found):
-        console().print(one_line(line), markup=False)
+    show(*_review_lines(claim, found))
     _write(args.json, review_values(claim, found))
     alpha = (1.0 - level) / 2.0
     verdict = (

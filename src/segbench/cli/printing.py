@@ -11,7 +11,7 @@ from pathlib import Path
 
 from segauge.cli.boards import print_board
 from segauge.cli.tables import print_table
-from segauge.cli.terminal import console, one_line
+from segauge.cli.terminal import console, one_line, show, tell
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segauge.stats import AVERAGE, Board, BoardRow
@@ -22,7 +22,17 @@ from segbench.site.chapters import curve_points
 #: More boards than this are printed only when asked for.
 MOST_BOARDS = 6
 
-__all__ = ["check_folder", "console", "one_line", "print_boards", "print_progress", "print_table", "progress_bar"]
+__all__ = [
+    "check_folder",
+    "console",
+    "one_line",
+    "print_boards",
+    "print_progress",
+    "print_table",
+    "progress_bar",
+    "show",
+    "tell",
+]
 
 
 def check_folder(folder: Path) -> None:
@@ -80,7 +90,6 @@ def _say_nothing(_what: str, _done: int, _total: int) -> None:
 
 def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) -> None:
     """Print the boards, or an overview where there are many, and what a reader must know about the models."""
-    out = console()
     points: frozenset[str] = frozenset() if every else curve_points(record.metrics)
     boards = [one for one in board.boards if one.metric not in points]
     averages = [one for one in board.averages if one.metric not in points]
@@ -89,22 +98,20 @@ def print_boards(record: RunRecord, board: Leaderboard, *, every: bool = False) 
         _print_board(record, one)
     if many:
         _print_overview(board, [metric for metric in record.metrics if metric not in points])
-        out.print("--boards prints every board.", markup=False)
+        tell("--boards prints every board")
     for exclusion in record.exclusions:
         who = " on ".join(part for part in (exclusion["model"], exclusion["structure"]) if part)
-        out.print(one_line(f"{who}: {exclusion['reason']}"), markup=False)
-    for note in record.notes:
-        out.print(one_line(f"note: {note}"), markup=False)
+        show(f"{who}: {exclusion['reason']}")
+    tell(*(f"note: {note}" for note in record.notes))
     for suspect in record.suspects:
         where = f"{suspect.model} on {suspect.structure}, mean Dice {suspect.mean_dice:.3f} where it was measured"
-        out.print(one_line(f"suspect: {where}: {suspect.diagnosis}"), markup=False)
+        show(f"suspect: {where}: {suspect.diagnosis}")
     for entry in record.models:
         failed = record.failed_cases(entry.name)
         if failed:
             case, reason = min(failed.items())
             share = f"{len(failed)} of {counted(len(record.cases), 'case')}"
-            words = f"{entry.name} failed on {share}; {case}: {reason}"
-            out.print(one_line(words), markup=False)
+            show(f"{entry.name} failed on {share}; {case}: {reason}")
 
 
 def _print_board(record: RunRecord, board: Board) -> None:

@@ -11,14 +11,14 @@ from segauge.cli.terminal import say_written
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segbench.boards import RULES, Leaderboard, leaderboard_of, make_leaderboard
-from segbench.cli.printing import check_folder, console, one_line, print_boards, progress_bar
+from segbench.cli.printing import check_folder, print_boards, progress_bar, show, tell
 from segbench.config import RunConfig, read_config
 from segbench.pipeline import worker_count
 from segbench.records import RunRecord, load_record, save_record
 from segbench.registry import Dataset, dataset
 from segbench.site import RunFiles, render
 from segbench.study_files import study_of_records
-from segbench.verification import recorded_files, verify_statistics
+from segbench.verification import Verification, recorded_files, verify_statistics
 
 #: Exit code of a record whose numbers do not follow.
 DOES_NOT_FOLLOW = 5
@@ -122,7 +122,7 @@ def _files(records: list[RunRecord], predictions: Path | None, configs: list[Pat
     if predictions is None:
         if configs:
             raise InvalidInput("--config says where images and ground truth are; pictures need --predictions, too.")
-        console().print("No pictures of cases: they need --predictions FOLDER and --config FILE.", markup=False)
+        tell("no pictures of cases: they need --predictions FOLDER and --config FILE")
         return [None] * len(records)
     if not configs:
         raise InvalidInput("Pictures need images and ground truth beside --predictions: pass --config of the run.")
@@ -136,13 +136,13 @@ def _files_of(record: RunRecord, predictions: Path, known: Mapping[str, RunConfi
     chosen = next((config for key, config in known.items() if key == name), None)
     chosen = chosen or next((c for c in known.values() if _opened(c).card.name == name), None)
     if chosen is None:
-        console().print(f"No pictures of {record.title}: no config given is of {name!r}.", markup=False)
+        tell(f"no pictures of {record.title}: no config given is of {name!r}")
         return None
     source = _opened(chosen)
     source.prepare(record.case_ids)
     paths, truths = recorded_files(record, source.cases(record.case_ids), predictions)
     total = sum(digest is not None for entry in record.models for digest in entry.predictions.values())
-    console().print(f"{record.title}: {len(paths)} of {counted(total, 'prediction file')} found.", markup=False)
+    tell(f"{record.title}: {len(paths)} of {counted(total, 'prediction file')} found")
     return RunFiles(truths, paths, source.card)
 
 
@@ -158,7 +158,7 @@ def _checked(record: RunRecord, jobs: int) -> tuple[str, bool]:
         return f"{_JUST_COMPUTED[0]} {_by_other_rules(record)}", _JUST_COMPUTED[1]
     with progress_bar("checking") as told:
         found = verify_statistics(record, jobs=jobs, progress=told)
-    console().print(str(found), markup=False)
+    show(str(found))
     return f"{str(found)[0].upper()}{str(found)[1:]}", found.holds
 
 
@@ -167,20 +167,23 @@ def print_statistics_check(record: RunRecord, board: Leaderboard | None = None) 
 
     `board` is what follows, where it was computed already.
     """
-    out = console()
     if record.analysis is None and record.published is None:
-        out.print("The record had no statistics to compare with.", markup=False)
+        show("The record had no statistics to compare with.")
         return 0
     if _is_by_other_rules(record):
-        out.print(_by_other_rules(record), markup=False)
+        show(_by_other_rules(record))
         return 0
     found = verify_statistics(record, recomputed=board)
-    out.print(str(found), markup=False)
-    for one in found.mismatches[:_SHOWN]:
-        out.print(one_line(f"  {one}"), markup=False)
-    if len(found.mismatches) > _SHOWN:
-        out.print(f"  ... and {len(found.mismatches) - _SHOWN} more", markup=False)
+    show(str(found))
+    show_mismatches(found)
     return 0 if found.holds else DOES_NOT_FOLLOW
+
+
+def show_mismatches(found: Verification) -> None:
+    """Print what does not follow."""
+    show(*(f"  {one}" for one in found.mismatches[:_SHOWN]))
+    if len(found.mismatches) > _SHOWN:
+        show(f"  ... and {len(found.mismatches) - _SHOWN} more")
 
 
 def _is_by_other_rules(record: RunRecord) -> bool:
@@ -218,4 +221,4 @@ def render_pages(
         made = render(
             records, folder, title=title, checks=said, files=files, analysis=analysis, jobs=jobs, progress=told
         )
-    console().print(f"written: open {made.page}", markup=False)
+    tell(f"written: open {made.page}")

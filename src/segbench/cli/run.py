@@ -20,6 +20,7 @@ from segbench.cli.printing import (
     print_progress,
     print_table,
     progress_bar,
+    show,
 )
 from segbench.cli.results import job_count, render_pages
 from segbench.config import RunConfig, executor_name, read_config
@@ -110,10 +111,8 @@ def run_predict(args: argparse.Namespace) -> int:
     benchmark = open_benchmark(_config(args))
     made = make_predictions(benchmark, fetch_cases(benchmark, print_progress), print_progress)
     failed = [one for one in made.predictions if one.failure]
-    out = console()
-    out.print(f"{counted(len(made.predictions) - len(failed), 'prediction')}, {len(failed)} failed", markup=False)
-    for one in failed:
-        out.print(one_line(f"  {one.model} on {one.case_id}: {one.failure}"), markup=False)
+    show(f"{counted(len(made.predictions) - len(failed), 'prediction')}, {len(failed)} failed")
+    show(*(f"  {one.model} on {one.case_id}: {one.failure}" for one in failed))
     return SOME_FAILED if failed else 0
 
 
@@ -149,7 +148,6 @@ def _config(args: argparse.Namespace) -> RunConfig:
 
 
 def _print_plan(plan: Plan) -> None:
-    out = console()
     counts = f"{counted(len(plan.case_ids), 'case')}, {counted(len(plan.models), 'model')}"
     title = f"{plan.dataset.title}: {counts}, {', '.join(plan.structures)}"
     rows = [["model", "ranked", "has seen the dataset", "version", "structures", "on", "time"]]
@@ -165,15 +163,13 @@ def _print_plan(plan: Plan) -> None:
             "?" if seconds is None else _duration(seconds),
         )
         rows.append([one_line(cell) for cell in cells])
-    print_table(out, one_line(title), rows, text=("has seen the dataset",))
+    print_table(console(), one_line(title), rows, text=("has seen the dataset",))
     silent = [f"{model.name}: {model.exposure.caveat}" for model in plan.models if model.exposure.caveat]
-    for line in (*map(str, plan.exclusions), *silent, *plan.notes):
-        out.print(one_line(line), markup=False)
+    show(*map(str, plan.exclusions), *silent, *plan.notes)
     for gpu, name in ((False, "CPU"), (True, "GPU")):
         if any(model.needs_gpu == gpu for model in plan.models):
-            words = f"on {name}, one after another: {_duration(plan.seconds(gpu=gpu))}"
-            out.print(words, markup=False)
-    out.print()
+            show(f"on {name}, one after another: {_duration(plan.seconds(gpu=gpu))}")
+    show("")
 
 
 def _duration(seconds: float | None) -> str:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cli.printing import console, one_line, progress_bar
-from segbench.cli.results import DOES_NOT_FOLLOW, JOBS_HELP, job_count, run_reanalyze, workers
+from segbench.cli.printing import progress_bar, show
+from segbench.cli.results import DOES_NOT_FOLLOW, JOBS_HELP, job_count, run_reanalyze, show_mismatches, workers
 from segbench.config import read_config
 from segbench.pipeline import Benchmark, fetch_cases, make_predictions, open_benchmark
 from segbench.prediction import PredictionSettings
@@ -24,8 +24,6 @@ from segbench.verification import (
     verify_scores,
     verify_statistics,
 )
-
-_SHOWN = 20
 
 
 def add_parser(subparsers: Any) -> None:
@@ -83,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     for one in found:
         _print(one)
     for words in _unchecked(args):
-        console().print(f"not checked: {words}", markup=False)
+        show(f"not checked: {words}")
     return 0 if all(one.holds for one in found) else DOES_NOT_FOLLOW
 
 
@@ -121,11 +119,5 @@ def _unchecked(args: argparse.Namespace) -> Iterator[str]:
 
 
 def _print(found: Verification) -> None:
-    out = console()
-    out.print(str(found), markup=False)
-    for note in found.notes:
-        out.print(f"  note: {note}", markup=False)
-    for one in found.mismatches[:_SHOWN]:
-        out.print(one_line(f"  {one}"), markup=False)
-    if len(found.mismatches) > _SHOWN:
-        out.print(f"  ... and {len(found.mismatches) - _SHOWN} more", markup=False)
+    show(str(found), *(f"  note: {note}" for note in found.notes))
+    show_mismatches(found)
