@@ -183,6 +183,7 @@ COUNTS_AGAINST_THE_MODEL = {
     Status.PREDICTION_MISSING: True,
     Status.UNREADABLE: True,
     Status.GROUND_TRUTH_UNREADABLE: False,
+    Status.REGION_NOT_FOUND: False,
     Status.REFUSED: True,
     Status.FAILED: True,
 }
