@@ -20,9 +20,8 @@ from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult, read_result
 from segauge.io.layouts.finding import find_pairs
 from segauge.io.outputs import check_outputs, write_json
-from segauge.io.tables import ImportedScores
+from segauge.io.tables import ImportedScores, read_metadata
 from segauge.io.tables.audit import Audit
-from segauge.io.tables.metadata import read_metadata
 from segauge.options import Options
 from segauge.report import check_report_extra
 from segauge.report.comparison import ModelComparison
