@@ -81,16 +81,20 @@ def test_files_that_were_moved_are_not_measured_again(tmp_path, measured):
     assert again.table.values.tolist() == first.table.values.tolist()
 
 
-def test_what_was_said_of_files_elsewhere_is_not_said_again(tmp_path, measured):
+def test_reasons_name_files_and_no_folders_so_that_a_moved_case_is_kept(tmp_path, measured):
+    """Reasons and notes named whole paths: a moved case was measured again, and results told where files lay."""
     (case,) = make_cases(tmp_path / "here", 1)
     case.pred.write_bytes(case.pred.read_bytes()[:-10])
-    assert evaluate([case], cache=tmp_path / "cache").failures["c000"][1].startswith(str(tmp_path / "here"))
+    first = evaluate([case], cache=tmp_path / "cache").failures["c000"][1]
+    assert first.startswith("pred/c000.nii: ")
     (tmp_path / "here").rename(tmp_path / "there")
     moved = Case("c000", *(tmp_path / "there" / side / "c000.nii" for side in ("pred", "gt")))
-    for times in (2, 2):
-        found = evaluate([moved], cache=tmp_path / "cache")
-        assert found.failures["c000"][1].startswith(str(tmp_path / "there"))
-        assert len(measured) == times
+    assert evaluate([moved], cache=tmp_path / "cache").failures["c000"][1] == first
+    assert measured == ["c000"]
+    moved.pred.rename(moved.pred.with_name("other.nii"))
+    renamed = Case("c000", moved.pred.with_name("other.nii"), moved.gt)
+    assert evaluate([renamed], cache=tmp_path / "cache").failures["c000"][1].startswith("pred/other.nii: ")
+    assert measured == ["c000"] * 2
 
 
 def test_the_order_of_cases_and_the_workers_change_nothing(tmp_path):

@@ -15,7 +15,7 @@ from segauge.cli.terminal import say_written, show, shows_progress, tell
 from segauge.doctor import Level, examine
 from segauge.evaluation.progress import watched
 from segauge.io.layouts.pairs import NamesDiffer, Pair, Pairing, write_pairs
-from segauge.io.outputs import check_outputs, write_json
+from segauge.io.outputs import check_outputs, common_folder, without_folders, write_json
 from segauge.plural import counted
 
 
@@ -71,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
         words += f" (--notes prints {'it' if counts[Level.NOTE] == 1 else 'them'})" if found.is_healthy else ""
     show("healthy" + (f": {words}" if words else "") if found.is_healthy else words)
     if args.json is not None:
-        write_json(args.json, found.to_dict())
+        preds, gts = (pair.pred for pair in pairing.pairs), (pair.gt for pair in pairing.pairs)
+        folders = [(word, common_folder(paths)) for word, paths in (("pred", preds), ("gt", gts))]
+        write_json(args.json, without_folders(found.to_dict(), folders))
     if args.pairs_out is not None:
         write_pairs(args.pairs_out, pairing)
     say_written(args.pairs_out)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from pathlib import Path
 from typing import Any
 
 from segauge.cli.ending import visible
 from segauge.cli.parsing import PROBABILITY
 from segauge.errors import SegaugeError
 from segauge.io.description import describe
-from segauge.io.outputs import write_whole
+from segauge.io.outputs import without_folders, write_whole
 from segauge.plural import agreeing
 
 #: Labels that are listed one by one; of more than that, which no label map has, only the first few.
@@ -46,7 +47,8 @@ def describe_files(args: argparse.Namespace) -> int:
         if args.json is None:
             print(visible("\n".join(_lines(facts))))  # noqa: T201 - the command line speaks
         else:
-            found.append(json.dumps(facts, allow_nan=False) + "\n")
+            shown = without_folders({**facts, "source": Path(path).name}, [("", Path(path).parent)])
+            found.append(json.dumps(shown, allow_nan=False) + "\n")
     if args.json is not None:
         write_whole(args.json, found)
     return 0 if not failed else 1 if len(args.files) == 1 else 3

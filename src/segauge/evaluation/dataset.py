@@ -41,6 +41,7 @@ from segauge.executors import Crash, run
 from segauge.geometry.engine import engine
 from segauge.io.contents import content_hash
 from segauge.io.journal import Journal, open_journal
+from segauge.io.outputs import without_folders
 from segauge.metrics.catalog import resolve_metrics
 from segauge.options import (
     Measuring,
@@ -56,7 +57,7 @@ from segauge.plural import counted
 from segauge.scores import Status
 
 #: Counted up where records of cases say more or other things than before: those of an older cache are made again.
-_RECORDS = 4
+_RECORDS = 5
 
 #: Errors that say that a file cannot be read.
 _OF_FILES = tuple(kind.__name__ for kind in (UnreadableFile, FileTooLarge, IrregularSeries))
@@ -127,7 +128,8 @@ class _Kept:
         self.metadata = dict(case.metadata)
         self.spacing = case.spacing
         self.names = {"pred": source_name(case.pred), "gt": source_name(case.gt)}
-        self.places = [str(one) for one in (case.pred, case.gt) if isinstance(one, (str, os.PathLike))]
+        sides = (("pred", case.pred), ("gt", case.gt))
+        self.folders = [(side, Path(one).parent) for side, one in sides if isinstance(one, (str, os.PathLike))]
         self.hashes: dict[str, str | None] = {}
         self.key: str | None = None
 
@@ -152,16 +154,18 @@ class _Dataset:
             if isinstance(record, Crash):
                 crashed.append((job, record))
                 continue
+            record = without_folders(record, self.cases[job.case.case_id].folders)
             key = self.cases[job.case.case_id].key
             if self._journal is not None and key is not None and is_repeatable(record):
-                self._journal.add(key, {**record, "places": _places_in(record, self.cases[job.case.case_id].places)})
+                self._journal.add(key, record)
             self._keep(job.case.case_id, record)
         if not self.cases:
             raise InvalidInput("Expected at least one case to evaluate, got none.")
         for outcome in run(look_at_ground_truth, [job for job, _ in crashed], **how) if crashed else ():
             job, crash = crashed[outcome.index]
             known = {} if isinstance(outcome.result, Crash) else outcome.result
-            self._keep(job.case.case_id, failure(Status.FAILED, crash.reason) | known)
+            record = failure(Status.FAILED, crash.reason) | known
+            self._keep(job.case.case_id, without_folders(record, self.cases[job.case.case_id].folders))
 
     def _jobs(self, cases: Iterable[Case], sent: dict[int, CaseJob]) -> Iterator[CaseJob]:
         """Yield the cases that must be measured; the journal's are kept at once."""
@@ -186,18 +190,12 @@ class _Dataset:
         """Return what decides whether a case was measured: contents and options, not where its files lie."""
         if kept.hashes["gt"] is None or (case.pred is not None and kept.hashes["pred"] is None):
             return None
-        endings = [Path(place).suffix for place in kept.places]
-        parts = [_RECORDS, _versions(), self._options.to_dict(), case.case_id, endings, kept.hashes, case.spacing]
+        parts = [_RECORDS, _versions(), self._options.to_dict(), case.case_id, kept.names, kept.hashes, case.spacing]
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def _known(self, kept: _Kept) -> Record | None:
-        """Return the record of a case that was measured; one that speaks of files elsewhere is made again."""
-        if self._journal is None or kept.key is None:
-            return None
-        record: Record | None = self._journal.get(kept.key)
-        if record is None or not set(record.pop("places", ())) <= set(kept.places):
-            return None
-        return record
+        """Return the record of a case that was measured."""
+        return None if self._journal is None or kept.key is None else self._journal.get(kept.key)
 
     def _keep(self, case: str, record: Record) -> None:
         self._records[case] = record
@@ -246,14 +244,6 @@ class _Dataset:
             "statistics": dict(statistics),
             "files": files,
         }
-
-
-def _places_in(record: Record, places: Iterable[str]) -> list[str]:
-    """Return the files of a case whose folders its notes and reasons name."""
-    words = json.dumps(record, ensure_ascii=False)
-    folders = {place: str(Path(place).parent) for place in places}
-    named = {place: place if folder == "." else folder for place, folder in folders.items()}
-    return [place for place, name in named.items() if json.dumps(name, ensure_ascii=False)[1:-1] in words]
 
 
 def _refuse_mistaken_option(records: Mapping[str, Record], options: ScoringOptions) -> None:

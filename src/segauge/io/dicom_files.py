@@ -56,10 +56,11 @@ def parser_failures(source: str) -> Iterator[None]:
         except SegaugeError:
             raise
         except (*FOREIGN_FAILURES, errors.InvalidDicomError, errors.BytesLengthException) as error:
-            what = str(error).strip().splitlines()
+            # Only the name of a missing attribute: what pydicom reports of others may quote a patient's name.
+            missing = f", {error.name}" if isinstance(error, AttributeError) and error.name else ""
             raise UnreadableFile(
-                f"{source}: is damaged or lacks something a DICOM file must have "
-                f"({type(error).__name__}: {what[0][:200] if what else 'no details'}). Export it again."
+                f"{source}: is damaged or lacks something a DICOM file must have ({type(error).__name__}{missing}). "
+                "Export it again."
             ) from error
 
 

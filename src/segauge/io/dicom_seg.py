@@ -76,9 +76,7 @@ def read_dicom_seg(path: Path, dataset: Any, options: ReadOptions) -> Reading:
 def _header(dataset: Any, source: str, notes: list[str]) -> _Header:
     kind = str(dataset.get("SegmentationType", "BINARY")).upper()
     if kind not in ("BINARY", "FRACTIONAL", "LABELMAP"):
-        raise UnreadableFile(
-            f"{source}: has the segmentation type {kind!r}; BINARY, FRACTIONAL and LABELMAP are known."
-        )
+        raise UnreadableFile(f"{source}: has a SegmentationType that is not BINARY, FRACTIONAL or LABELMAP.")
     groups = dataset.get("PerFrameFunctionalGroupsSequence") or []
     shared = (dataset.get("SharedFunctionalGroupsSequence") or [None])[0]
     count = _frame_count(dataset, len(groups), source, notes)
@@ -185,7 +183,8 @@ def _threshold(dataset: Any, header: _Header, options: ReadOptions, notes: list[
         return 1
     most = int(dataset.get("MaximumFractionalValue") or 255)
     share = DEFAULT_THRESHOLD if options.threshold is None else options.threshold
-    kind = str(dataset.get("SegmentationFractionalType", "") or "of no stated type")
+    stated = str(dataset.get("SegmentationFractionalType", ""))
+    kind = stated if stated in ("PROBABILITY", "OCCUPANCY") else "of no known type"
     notes.append(f"FRACTIONAL ({kind}): fractions of at least {share:g} are taken as foreground")
     return max(1, int(np.ceil(share * most - 1e-9)))
 

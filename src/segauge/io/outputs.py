@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -64,6 +66,40 @@ def plain_values(document: Any) -> Any:
     if isinstance(document, (list, tuple)):
         return [plain_values(value) for value in document]
     return document.item() if isinstance(document, np.generic) else document
+
+
+def without_folders(document: Any, named: Iterable[tuple[str, Path]]) -> Any:
+    """Return a tree of values whose texts name files relative to the folders that were named.
+
+    Folders may name a person or a ward, and results travel. A file of a named folder is called WORD/FILE by the word
+    of its folder, such as pred/case_1.nii.gz; of other paths, the folders above those, the working directory, and the
+    folders for home and temporary files are left out.
+    """
+    words: dict[str, str] = {}
+    above = [Path.cwd(), Path.home(), Path(tempfile.gettempdir())]
+    for word, folder in named:
+        for spelled in dict.fromkeys((folder, folder.absolute(), folder.resolve())):
+            words.setdefault(str(spelled), f"{word}/")
+            above += spelled.parents
+    for folder in above:
+        words.setdefault(str(folder), "")
+    longest_first = sorted((folder for folder in words if folder.strip("./")), key=len, reverse=True)
+    pattern = re.compile(rf"(?<![\w./-])({'|'.join(map(re.escape, longest_first))})(?:/|(?![\w-]|\.\w))")
+
+    def shortened(value: Any) -> Any:
+        if isinstance(value, str):
+            return pattern.sub(lambda found: words[found[1]], value) if "/" in value else value
+        if isinstance(value, Mapping):
+            return {key: shortened(one) for key, one in value.items()}
+        return [shortened(one) for one in value] if isinstance(value, (list, tuple)) else value
+
+    return shortened(document)
+
+
+def common_folder(paths: Iterable[Path | None]) -> Path:
+    """Return the folder below which all files lie."""
+    folders = {path.parent for path in paths if path is not None}
+    return Path(os.path.commonpath(folders)) if folders else Path()
 
 
 def check_output(path: str | os.PathLike[str]) -> None:

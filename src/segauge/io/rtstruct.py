@@ -188,9 +188,14 @@ def _blocks(
         yield from _fill_planes(flat, axis, grid, slab_mm / grid.spacing[axis], owners, who, notes)
 
 
+#: Contours that DICOM knows and that have no inside. No other text of a header is repeated in a note.
+_ENCLOSING_NOTHING = ("POINT", "OPEN_PLANAR", "OPEN_NONPLANAR")
+
+
 def _usable(roi: Roi, who: str, notes: list[str]) -> list[Contour]:
     """Return the closed contours of three points and more; tell of the others."""
-    kinds = Counter(contour.kind for contour in roi.contours if not contour.kind.startswith("CLOSED"))
+    found = [contour.kind for contour in roi.contours if not contour.kind.startswith("CLOSED")]
+    kinds = Counter(kind if kind in _ENCLOSING_NOTHING else "unknown" for kind in found)
     for kind, count in sorted(kinds.items()):
         notes.append(f"{who}: {counted(count, 'contour')} of type {kind}, which encloses nothing; dropped")
     closed = [contour for contour in roi.contours if contour.kind.startswith("CLOSED")]

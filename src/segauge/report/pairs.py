@@ -7,6 +7,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from segauge.evaluation import Case
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.io import Limits, read_labels
 from segauge.io.image_sources import image_of, labels_of, read_any_image
+from segauge.io.outputs import without_folders
 from segauge.labelmap import LabelMap
 from segauge.placement import place
 
@@ -185,7 +187,7 @@ def background(source: ImageSource | None, gt: LabelMap) -> tuple[npt.NDArray[An
         placed = place(labels_of(read_any_image(source)), target, resample="nearest", any_frame_of_reference=True)
         image = image_of(placed.pred, outside=math.nan).array
     except (SegaugeError, MemoryError) as error:
-        return None, f"the image is not drawn: {error}"
+        return None, f"the image is not drawn: {without_folders(str(error), [('images', Path(source).parent)])}"
     if image.shape != gt.grid.shape:
         return None, f"the image has the shape {image.shape}, the masks {gt.grid.shape}; it is not drawn"
     if np.isnan(image).all():

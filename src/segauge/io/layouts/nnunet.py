@@ -13,7 +13,7 @@ from segauge.errors import InvalidInput
 from segauge.io.gate import load_json
 from segauge.io.layouts.pairs import Pair, Pairing, image_files, once_each, paired
 from segauge.io.layouts.structure_files import labeling_of_dataset
-from segauge.io.outputs import write_whole
+from segauge.io.outputs import common_folder, without_folders, write_whole
 from segauge.io.streams import list_folder
 from segauge.plural import counted
 from segauge.scores import ScoreTable, Status
@@ -110,9 +110,11 @@ def write_summary(
     pairs: Iterable[Pair],
     counts: Mapping[tuple[str, str], Counts],
 ) -> Path:
-    """Write nnU-Net's summary.json with all our metrics beside its own, as `summary_of` gives it."""
+    """Write nnU-Net's summary.json with all our metrics next to its own; files are relative to the common folder."""
+    pairs = list(pairs)
     keys = {name: str(values[0]) if len(values) == 1 else str(tuple(values)) for name, values in labels.items()}
-    content = summary_of(table, keys, pairs, counts)
+    folders = [("gt", common_folder(pair.gt for pair in pairs)), ("pred", common_folder(pair.pred for pair in pairs))]
+    content = without_folders(summary_of(table, keys, pairs, counts), folders)
     return write_whole(path, json.dumps(content, indent=4, sort_keys=True) + "\n")
 
 
