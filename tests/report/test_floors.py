@@ -57,7 +57,7 @@ def test_the_page_shows_the_floors_of_the_result(result):
     page = report_text(result)
     assert "95 % Hausdorff distance: differences below 0.055 mm" in page  # 1.96 * sqrt(2) * 0.02
     assert page.count(SPACING) == 2
-    assert "noise floor 0.055 mm" in page
+    assert "floor 0.055" in page
     assert "The noise floor of a metric is 1.96 times the square root of 2" in page
     assert page.count("<strong>Noise floor</strong>") == 1
     columns = {one["name"]: one for one in tables_of(page)["estimates"]["columns"]}

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from segauge.metrics.catalog import CATALOG
 from segauge.report.comparison import ModelComparison
 from segauge.report.methods import paragraph
 from segauge.report.summary import Summary
@@ -28,7 +27,7 @@ def test_the_surface_dice_is_named_with_its_tolerance(result):
     name = "Normalized surface Dice at 2 mm"
     assert name in [column.title for column in result_table(summary, ["dice", "nsd"]).columns]
     assert {row.metric.name for row in summary.rows if row.metric.key == "nsd"} == {name}
-    assert any(sentence.startswith(f"Mean {name} over") for sentence in summary.sentences())
+    assert any(name in sentence for sentence in summary.sentences())
     assert "normalized surface Dice at 2 mm" in paragraph(summary)
     # What has its tolerance in its key keeps it, and what has none gets none.
     assert "Normalized surface Dice at 5 mm" in {info.name for info in summary.known}
@@ -41,9 +40,9 @@ def test_the_page_has_the_tolerance_wherever_the_surface_dice_stands(result):
     from segauge.report.html import report_text
 
     text = report_text(with_tolerance(result, 2.0))
-    definition, name = CATALOG["nsd"].definition, "Normalized surface Dice at 2 mm"
-    for shown in (f'<dt title="{definition}">{name}</dt>', f"<h3>{name}</h3>", '"nsd at 2 mm"', f'"{name}"'):
-        assert shown in text or shown.replace("<h3>", "<summary>").replace("</h3>", "</summary>") in text
+    name = "Normalized surface Dice at 2 mm"
+    for shown in (f">{name}</th>", f"<h3>{name}</h3>", '"nsd at 2 mm"', f'"{name}"'):
+        assert shown in text
 
 
 def test_tolerances_that_differ_are_said_per_structure(result):

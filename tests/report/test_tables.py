@@ -65,7 +65,7 @@ def test_a_case_without_a_prediction_was_not_measured_and_not_missed():
     cases = [Case("a", gt, gt), Case("b", np.zeros_like(gt), gt), Case("c", None, gt), Case("d", gt[:4], gt)]
     found = Summary(evaluate(cases, metrics=["dice"]))
     assert "2 of 4 cases could not be measured" in " ".join(found.sentences())
-    assert "Missed entirely (1 time)" in " ".join(found.sentences())
+    assert "Missed: foreground (1 case)." in " ".join(found.sentences())
     table = estimate_table(found)
     row = dict(zip([column.title for column in table.columns], table.rows[0], strict=True))
     assert (row["n"], row["missed"], row["spurious"], row["not measured"]) == (4, 1, 0, 2)
@@ -130,7 +130,7 @@ def test_the_summary_counts_failures_and_what_cannot_be_excluded():
     _, result = phantom_result()
     words = " ".join(Summary(result).sentences())
     assert "5 cases, one structure (organ)" in words
-    assert "Missed entirely (1 time): organ in 1." in words
+    assert "Missed: organ (1 case)." in words
     fine = evaluate([Case(f"c{i}", balls(), balls()) for i in range(20)], metrics=["dice"], n_resamples=100)
     # The exact upper limit of 0 of 20 is 1 - 0.025 ** (1 / 20) = 16.8 %; of equal scores the tail is 1 minus that.
     assert (
@@ -187,4 +187,4 @@ def test_structures_that_do_equally_well_are_neither_weakest_nor_strongest():
     cases = [Case(f"case {i}", gt, gt) for i in range(3)]
     result = evaluate(cases, structures={"organ": 1, "node": 2}, metrics=["dice"])
     assert not [sentence for sentence in Summary(result).sentences() if "Weakest" in sentence]
-    assert [sentence for sentence in Summary(synthetic()).sentences() if "Weakest by Dice coefficient" in sentence]
+    assert [sentence for sentence in Summary(synthetic()).sentences() if "Weakest: " in sentence]

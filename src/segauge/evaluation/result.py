@@ -225,7 +225,7 @@ class EvaluationResult:
         cases: Iterable[Case] | None = None,
         images: Mapping[str, Any] | None = None,
         title: str | None = None,
-        worst: int = 8,
+        worst: int = 6,
     ) -> Path:
         """Write the report as one HTML file that opens offline; needs the extra `report`.
 

@@ -127,7 +127,7 @@ def _scores(
     found = []
     for info in leading:
         score = result.table[case, structure, info.key]
-        found.append((info.name, info.text(score.value) if score.value is not None else "no number"))
+        found.append((info.name, info.text(score.value) if score.value is not None else "undefined"))
     return tuple(found)
 
 

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import ROUND_05UP, Context
@@ -26,12 +26,12 @@ from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
-from segauge.report.notable import surprising_cases, worst_cases
-from segauge.report.summary import Summary, count_text, interval_text, value_text
-from segauge.report.tables import case_table, estimate_table
+from segauge.report.notable import NotableCase, surprising_cases, worst_cases
+from segauge.report.summary import Summary
+from segauge.report.tables import case_table, estimate_table, result_table
 from segauge.report.viewer import niivue
 from segauge.scores import MetricInfo
-from segauge.tables import Table
+from segauge.tables import Column, Table, table
 
 #: How numbers in the tables of the page are cut; `to_csv` has all digits. The page rounds them again, to fewer: of a
 #: number rounded to the nearest here, the last digit would be off (2/2001 was 0.000999). This mode never ends in a 0 or
@@ -91,30 +91,59 @@ def report_text(
     known = None if cases is None else list(cases)
     shown = gallery(result, known, summary.leading, images=images, most=worst) if known and worst > 0 else []
     sizes = lesion_sizes(result, known) if known else {}
-    pictures = [Picture.of(one) for one in illustrations(summary, sizes)]
-    leading = summary.leading[0]
     return page(
         "report.html.j2",
         title=title or "Segmentation report",
         summary=summary,
-        floors={info.key: summary.floor_range(info) for info in summary.leading},
-        floor_hint=HINT,
-        pictures=_by_section(pictures),
-        agreement=volume_agreement(result),
-        worst=worst_cases(result, leading),
-        surprising=surprising_cases(result, summary.leading),
+        kinds=kind_sentence(shown),
+        pictures=_by_section([Picture.of(one) for one in illustrations(summary, sizes)]),
+        structures=structure_table(summary),
+        agreement=_agreement_table(result),
+        worst=_notable_table(worst_cases(result, summary.leading[0], 6)),
+        surprising=_notable_table(surprising_cases(result, summary.leading)),
         paragraph=paragraph(summary),
         references=citations(summary),
         glossary=glossary(result.metrics),
         gallery=shown,
         protocol=list(protocol_rows(result.protocol)),
-        files=file_rows(result.protocol),
+        files=table(["case", "prediction", "SHA-256", "ground truth", "SHA-256"], file_rows(result.protocol)),
         data={
             "estimates": table_data(estimate_table(summary), {"noise floor": HINT, "noise floor of means": MEAN_HINT}),
             "cases": table_data(case_table(result), {info.key: info.name for info in summary.known}),
             **_pictures(shown),
         },
     )
+
+
+def structure_table(summary: Summary) -> Table:
+    """Return one row per structure with the leading metrics, from the best structure to the worst."""
+    shown = result_table(summary, [info.key for info in summary.leading[:4]])
+    order = {name: place for place, name in enumerate(summary.by_value(summary.leading[0]))}
+    rows = tuple(sorted(shown.rows, key=lambda row: order[row[0]]))
+    return replace(shown, rows=rows)
+
+
+def kind_sentence(items: Sequence[GalleryItem]) -> str:
+    """Return which kinds of failure the worst cases show, the most frequent first; "" without pictures."""
+    kinds = Counter(item.diagnosis.kind.value for item in items if item.diagnosis is not None)
+    named = ", ".join(f"{kind} ({count})" for kind, count in kinds.most_common())
+    return f"Kinds of failure in the {sum(kinds.values())} worst cases: {named}." if named else ""
+
+
+def _notable_table(found: Sequence[NotableCase]) -> Table:
+    return table(["case", "structure", "reason"], [(one.case, one.structure, one.reason) for one in found])
+
+
+def _agreement_table(result: EvaluationResult) -> Table:
+    """Return bias and limits of agreement of the volume of every structure."""
+    limits = (Column(title, "ml", "mixed") for title in ("bias", "lower limit", "upper limit"))
+    rows = [
+        (name, None, None, None, None) if found is None else (name, found.n, found.bias, found.low, found.high)
+        for name, found in volume_agreement(result).items()
+    ]
+    caption = "Predicted minus true volume: bias and limits of agreement (95 % of the differences)."
+    notes = ["Empty: too few cases with both masks."] if rows else []
+    return table(["structure", Column("n", format="count"), *limits], rows, caption, notes=notes)
 
 
 def _pictures(items: Sequence[GalleryItem]) -> dict[str, Any]:
@@ -197,7 +226,6 @@ def _environment(load: Callable[[str], str]) -> Any:
         lstrip_blocks=True,
     )
     environment.filters["svg"] = lambda picture: _markup()(picture.svg)
-    environment.filters.update(value_text=value_text, interval_text=interval_text, count_text=count_text)
     environment.filters.update(counted=counted, agreeing=agreeing, chance=chance_text)
     return environment
 

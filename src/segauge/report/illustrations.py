@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from segauge.digits import count_of
 from segauge.evaluation import EvaluationResult
 from segauge.metrics.catalog import CATALOG
 from segauge.plural import agreeing
@@ -20,7 +21,7 @@ from segauge.report.figures import AgreementLimits, Curve, Interval, Point, Reca
 from segauge.report.lesions import SizeCounts
 from segauge.report.summary import Summary
 from segauge.scores import MetricInfo, Status
-from segauge.stats import SubgroupReport, estimate_groups, share
+from segauge.stats import Estimate, SubgroupReport, estimate_groups, share
 from segauge.stats.missing import Resolved, resolve
 
 #: Above so many structures a row of density, box and points each would be a wall: then boxes only.
@@ -31,6 +32,8 @@ MOST_AGREEMENTS = 6
 #: A metadata field with more groups than this is not drawn.
 MOST_GROUPS = 12
 MOST_GAPS = 10
+#: Structures in the figure of all structures; of more, the weakest.
+MOST_STRUCTURES = 24
 
 
 @dataclass(frozen=True)
@@ -73,24 +76,28 @@ def _overview(summary: Summary) -> Iterator[Illustration]:
     if len(summary.result.structures) < 2:
         return
     info = summary.leading[0]
-    rows = [
-        Interval(
-            name,
-            (found := estimates[info.key]).value,
-            found.ci_low,
-            found.ci_high,
-            f"{found}  n = {found.n}" if found.value is not None else "no value",
-        )
-        for name, estimates in summary.by_structure.items()
-    ]
+    shown = summary.by_value(info)[-MOST_STRUCTURES:]
+    rows = [_structure_row(name, summary.by_structure[name][info.key]) for name in shown]
     overall = summary.overall[info.key].value
-    level = f"{100 * summary.result.confidence:g}"
+    some = f", {len(shown)} weakest of {len(summary.result.structures)}" if len(shown) == MOST_STRUCTURES else ""
+    has_tails = any(row.tail is not None for row in rows)
+    tails = " Thin tail: the mean with as many failures as these cases cannot exclude." if has_tails else ""
     yield Illustration(
         "overview",
-        f"{info.name} of every structure",
-        f"Mean with {level} % interval; the dashed line is the mean over all structures.",
+        f"{info.name} by structure{some}",
+        f"Dot: {summary.result.statistic}; bar: {100 * summary.result.confidence:g} % interval; dashed line: all "
+        f"structures; right: failed cases.{tails}",
         lambda: figures.forest(rows, axis=info.title, reference=overall, bounds=info.scale.finite_bounds),
     )
+
+
+def _structure_row(name: str, found: Estimate) -> Interval:
+    if found.value is None:
+        return Interval(name, None, note="no value")
+    failures = "" if found.failures is None else f"{count_of(found.failures.count, found.failures.total)} failed"
+    low, high, tail = found.ci_low, found.ci_high, found.tail
+    is_beyond = tail is not None and low is not None and high is not None and not low <= tail <= high
+    return Interval(name, found.value, low, high, note=failures, tail=tail if is_beyond else None)
 
 
 def _distribution(summary: Summary, info: MetricInfo) -> Illustration:

@@ -18,11 +18,6 @@ from segauge.stats.noise_floors import is_floor
 
 #: Metrics that a summary leads with, in this order, as far as a result has them.
 LEADING = (*PRIMARY, "assd", "lesion_f1", "det_f1")
-#: What a reader may want to know of an interval method beside its name.
-METHOD_NOTES = {
-    "half-case": "They hold for failures no more frequent than seen in these cases.",
-    "jeffreys": "They allow for failures that these cases do not show: half a case at either end of the scale.",
-}
 
 
 def tolerance_words(info: MetricInfo, protocol: Mapping[str, Any], structure: str | None = None) -> str:
@@ -153,57 +148,73 @@ class Summary:
 
     def sentences(self) -> list[str]:
         """Return the summary in plain words, the most important first."""
-        return [
-            self._scope(),
-            *self._numbers(),
-            *self._weakest(),
-            *self._structure_failures(),
-            *self._case_failures(),
-            *floor_sentences(self.leading, self.floors),
-            *self._remarks(),
-        ]
+        return [self.scope, self.verdict, *self.findings, *self._remarks()]
 
-    def _scope(self) -> str:
+    @property
+    def scope(self) -> str:
+        """How many cases, structures and metrics there are."""
         structures = self.result.structures
         what = f"one structure ({structures[0]})" if len(structures) == 1 else f"{len(structures)} structures"
         return f"{_counted(self.n_cases, 'case')}, {what}, {_counted(len(self.metrics), 'metric')}."
 
-    def _numbers(self) -> list[str]:
-        over = "" if len(self.result.structures) == 1 else " over all structures"
-        lines = []
-        for info in self.leading[:3]:
-            estimate = self.overall[info.key]
-            if estimate.value is None:
-                lines.append(f"{info.name}: no case has a number.")
-                continue
-            lines.append(f"Mean {info.name}{over}: {estimate_words(estimate)}.")
-        return lines
+    @property
+    def verdict(self) -> str:
+        """The mean of the first leading metric, and the weakest and the strongest structure."""
+        info = self.leading[0]
+        estimate = self.overall[info.key]
+        if estimate.value is None:
+            return f"{info.name}: no case has a value."
+        several = len(self.result.structures) > 1
+        over = f" over {_counted(len(self.result.structures), 'structure')}" if several else ""
+        words = f"{self.result.statistic.capitalize()} {info.name}{over}: {estimate}."
+        return " ".join([words, *self._weakest()])
+
+    @property
+    def findings(self) -> list[str]:
+        """What else must be known: the other leading metrics, failures, what was not measured, noise floors."""
+        others = [
+            f"{info.name} {self.overall[info.key]}"
+            if self.overall[info.key].value is not None
+            else f"{info.name}: no case has a value"
+            for info in self.leading[1:4]
+        ]
+        first = self.overall[self.leading[0].key]
+        return [
+            *([f"{'; '.join(others)}."] if others else []),
+            *([f"Over {count_text(first)}; {100 * first.level:g} % intervals."] if first.value is not None else []),
+            *self._structure_failures(),
+            *self._case_failures(),
+            *floor_sentences(self.leading, self.floors),
+        ]
+
+    def by_value(self, info: MetricInfo) -> list[str]:
+        """Return the structures from the best to the worst by a metric; those without a value last."""
+        sign = -1.0 if info.direction == "higher" else 1.0
+        values = {name: found[info.key].value for name, found in self.by_structure.items()}
+        without = [name for name in values if values[name] is None]
+        known = sorted((name for name in values if name not in without), key=lambda name: sign * (values[name] or 0.0))
+        return [*known, *without]
 
     def _weakest(self) -> list[str]:
-        """Say which structures do best and worst, where there are several."""
+        """Return which structures do worst and best, where there are several."""
         info = self.leading[0]
-        known = {
-            name: found[info.key] for name, found in self.by_structure.items() if found[info.key].value is not None
-        }
-        if len(known) < 2 or info.direction == "none":
+        found = {name: self.by_structure[name][info.key] for name in self.by_value(info)}
+        known = [name for name, one in found.items() if one.value is not None]
+        if len(known) < 2 or info.direction == "none" or found[known[0]].value == found[known[-1]].value:
             return []
-        order = sorted(known, key=lambda name: known[name].value or 0.0, reverse=info.direction == "lower")
-        worst, best = order[0], order[-1]
-        if known[worst].value == known[best].value:
-            return []
-        return [f"Weakest by {info.name}: {worst} ({known[worst]}); strongest: {best} ({known[best]})."]
+        return [f"Weakest: {known[-1]}, {found[known[-1]]}. Strongest: {known[0]}, {found[known[0]]}."]
 
     def _structure_failures(self) -> list[str]:
         table = self.result.table
         missed = {name: count for name in table.structures if (count := self._count(name, Status.MISSED))}
         spurious = {name: count for name in table.structures if (count := self._count(name, Status.SPURIOUS))}
         lines = []
-        for words, found in (("Missed entirely", missed), ("Predicted where there is none", spurious)):
+        for words, found in (("Missed", missed), ("False positives", spurious)):
             if found:
                 shown = sorted(found.items(), key=lambda item: -item[1])
-                named = ", ".join(f"{name} in {count}" for name, count in shown[:6])
+                named = ", ".join(f"{name} ({_counted(count, 'case')})" for name, count in shown[:6])
                 more = f" and {len(shown) - 6} more structures" if len(shown) > 6 else ""
-                lines.append(f"{words} ({_counted(sum(found.values()), 'time')}): {named}{more}.")
+                lines.append(f"{words}: {named}{more}.")
         if not missed and not self.result.failures:
             lines.append(self._no_failure())
         return lines
@@ -243,9 +254,7 @@ class Summary:
 
     def _remarks(self) -> list[str]:
         notes = self.result.notes
-        if not notes:
-            return []
-        return [f"{_counted(len(notes), 'case')} came with remarks on files or geometry; see Notes."]
+        return [f"File or geometry warnings in {_counted(len(notes), 'case')}."] if notes else []
 
     def methods_of(self, metrics: Iterable[MetricInfo]) -> dict[str, list[str]]:
         """Return the interval methods of some metrics, each with the keys of the metrics that it was used for."""
@@ -256,16 +265,6 @@ class Summary:
             if row.estimate.ci_low is not None and row.metric.key in wanted and row.metric.key not in keys:
                 keys.append(row.metric.key)
         return {method: keys for method, keys in used.items() if keys}
-
-    def methods(self) -> list[str]:
-        """Return how the intervals were made, one sentence per method."""
-        lines = []
-        for key, metrics in self.methods_of(self.metrics).items():
-            name = METHODS[key].name if key in METHODS else key
-            lines.append(f"{100 * self.result.confidence:g} % {name} intervals: {', '.join(metrics)}.")
-            if key in METHOD_NOTES:
-                lines.append(METHOD_NOTES[key])
-        return lines
 
 
 def interval_notes(summaries: Mapping[str, Mapping[str, Estimate]], metrics: Iterable[str], level: float) -> list[str]:
@@ -333,28 +332,22 @@ def interval_name(estimate: Estimate) -> str:
 
 
 def count_text(estimate: Estimate) -> str:
-    """Return over how many the value is, what failed and what is left out: "n = 20; without 1 missed"."""
-    together = "" if estimate.n_clusters is None else f" in {_counted(estimate.n_clusters, 'case')}"
-    parts = [f"n = {estimate.n}{together}"]
+    """Return over how many the value is, and what is not in it: "39 of 40 structures (1 missed, excluded)"."""
     failed = {reason: count for reason, count in estimate.failed.items() if count}
-    if failed:
-        worth = "a penalty" if "failed=penalty" in estimate.policy else "the worst value"
-        parts.append(f"{_by_reason(failed)} counted at {worth}")
     left_out = {reason: count for reason, count in estimate.excluded.items() if count}
-    if left_out:
-        parts.append(f"without {_by_reason(left_out)}")
-    return "; ".join(parts)
+    noun = "case" if estimate.n_clusters is None else "structure"
+    total = estimate.n + sum(left_out.values())
+    counted = f"{estimate.n} of {_counted(total, noun)}" if left_out else _counted(estimate.n, noun)
+    worth = "a penalty" if "failed=penalty" in estimate.policy else "the worst value"
+    reasons = [f"{_by_reason(failed)}, counted as {worth}"] if failed else []
+    reasons += [f"{_by_reason(left_out)}, excluded"] if left_out else []
+    more = f" ({'; '.join(reasons)})" if reasons else ""
+    together = "" if estimate.n_clusters is None else f" in {_counted(estimate.n_clusters, 'case')}"
+    return f"{counted}{together}{more}"
 
 
 def _by_reason(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {reason}" for reason, count in counts.items())
-
-
-def estimate_words(estimate: Estimate) -> str:
-    """Return an estimate as a person would say it: value, interval, over how many, what failed and what is left out."""
-    low_and_high = interval_text(estimate)
-    interval = f" ({100 * estimate.level:g} % interval {low_and_high[1:-1].replace(', ', ' to ')})"
-    return f"{value_text(estimate)}{interval if low_and_high else ''}; {count_text(estimate)}"
 
 
 def _counted(count: int, noun: str) -> str:

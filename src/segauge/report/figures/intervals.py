@@ -36,6 +36,7 @@ class Interval:
         note: what the row says on its right, such as "0.904 [0.861, 0.936]  n = 20".
         emphasis: draw it in the second colour (the worst group, a gap that is significant).
         band: ends of a faint bar behind the row (differences below the noise floor); None for none.
+        tail: where a thin line from the interval ends (the mean with failures that were not seen); None for none.
 
     """
 
@@ -46,6 +47,7 @@ class Interval:
     note: str = ""
     emphasis: bool = False
     band: tuple[float, float] | None = None
+    tail: float | None = None
 
 
 def forest(
@@ -75,8 +77,13 @@ def forest(
     alt = altair_module()
     data = _drawn(rows)
     y = alt.Y("y:Q", axis=None, scale=alt.Scale(domain=[len(rows) - 0.4, -0.6], nice=False))
-    known = [limit for row in rows for limit in (row.value, row.low, row.high, *(row.band or ()))]
+    known = [limit for row in rows for limit in (row.value, row.low, row.high, row.tail, *(row.band or ()))]
     scale = value_scale(domain or fitted([*known, reference], bounds))
+    tails = [
+        {"y": i, "from": row.tail, "to": row.low if row.tail < row.low else row.high, "emphasis": row.emphasis}
+        for i, row in enumerate(rows)
+        if row.tail is not None and row.low is not None
+    ]
     colour = either("datum.emphasis", _INK["series 2"], _INK["series 1"])
     valued = chart_of([row for row in data if row["value"] is not None])
     spanned = chart_of([row for row in data if row["low"] is not None and row["high"] is not None])
@@ -84,7 +91,9 @@ def forest(
     left = chart_of(data).mark_text(align="right", baseline="middle", fontSize=12, color=_INK["ink"])
     notes = chart_of(data).mark_text(align="left", baseline="middle", color=_INK["quiet"])
     layers = [
-        spanned.mark_rule(strokeWidth=2).encode(x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, color=colour),
+        spanned.mark_rule(strokeWidth=2 if not tails else 6).encode(
+            x=alt.X("low:Q", scale=scale), x2=alt.X2("high:Q"), y=y, color=colour
+        ),
         valued.mark_point(filled=True, size=60, opacity=1).encode(
             x=x, y=y, color=colour, description=alt.Description("label:N")
         ),
@@ -96,6 +105,13 @@ def forest(
         ),
         notes.encode(x=alt.XValue(width + 12), y=y, text=alt.Text("note:N")),
     ]
+    if tails:
+        layers.insert(
+            0,
+            chart_of(tails)
+            .mark_rule(strokeWidth=1.2)
+            .encode(x=alt.X("from:Q", scale=scale), x2=alt.X2("to:Q"), y=y, color=colour),
+        )
     bands = [{"y": i, "from": row.band[0], "to": row.band[1]} for i, row in enumerate(rows) if row.band is not None]
     if bands:
         bar = chart_of(bands).mark_rule(strokeWidth=row_height - 8, color=_INK["quiet"], opacity=0.22)

@@ -21,6 +21,14 @@
   });
   document.querySelector("[data-action=print]")?.addEventListener("click", () => window.print());
   // Paper has no buttons: what is folded is opened and every row of a table shown, until the page is on the screen again.
+  // A link to something folded opens it.
+  const openTarget = () => {
+    for (let one = document.getElementById(location.hash.slice(1)); one; one = one.parentElement) {
+      if (one.tagName === "DETAILS") one.open = true;
+    }
+  };
+  addEventListener("hashchange", openTarget);
+  openTarget();
   const folded = new Set();
   addEventListener("beforeprint", () => every("details:not([open])").forEach((one) => { folded.add(one); one.open = true; }));
   addEventListener("afterprint", () => { folded.forEach((one) => { one.open = false; }); folded.clear(); });
