@@ -19,7 +19,7 @@ from scipy.stats import rankdata
 
 from segauge.scores import ScoreTable, Status
 from segauge.stats import rank_tasks, score_matrix
-from segauge.stats.ranks import average_ranks
+from segauge.stats.matrix import average_ranks
 from segauge.stats.resampling import Floats, Sample, stream
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "coverage"))

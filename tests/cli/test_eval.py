@@ -13,7 +13,7 @@ from tests.badinputs.files import AFFINE, nifti_bytes
 from segauge import noise_floor
 from segauge.cli import main
 from segauge.stats import MissingPolicy
-from segauge.stats.scales import scale_of
+from segauge.stats.missing import scale_of
 
 
 def box(shift=0, label=1):

@@ -13,8 +13,7 @@ from segauge import CATALOG, DEFAULT_METRICS, Status, measure, metric
 from segauge.errors import UnknownMetric
 from segauge.metrics.catalog import ALIASES, FAMILIES, FOREIGN, FORMER_NAMES, described, resolve_metrics
 from segauge.scores import MetricInfo, ScoreTable
-from segauge.stats.missing import estimate_resolved, resolve
-from segauge.stats.scales import scale_of
+from segauge.stats.missing import estimate_resolved, resolve, scale_of
 
 UNITS = {"1", "mm", "ml", "count"}
 KEYS = [*CATALOG, *[family.example for family in FAMILIES]]

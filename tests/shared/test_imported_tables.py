@@ -59,7 +59,7 @@ def test_touchstone_winner_changes_on_the_shared_cases(touchstone):
 
 def test_touchstone_pairs_by_case_id(touchstone):
     """Aorta, STU-Net-B against -H: published p = 0.62 by row position, 1.9e-12 by case id."""
-    from segauge.stats.paired_tests import wilcoxon
+    from segauge.stats.significance import wilcoxon
 
     pair = {name: touchstone[f"nnU-Net_STU-Net_{name}"] for name in "BH"}
     matrix = score_matrix(pair, structure="aorta", metric="dice", cases="common").complete_cases()

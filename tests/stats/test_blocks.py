@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau, rankdata
 
-from segauge.stats import compare, pairs, ranks, schemes
-from segauge.stats.paired_tests import signed_ranks, signed_ranks_of
-from segauge.stats.ranks import average_ranks
+from segauge.stats import compare, matrix, pairs, schemes
+from segauge.stats.matrix import average_ranks
 from segauge.stats.resampling import Draws, resampled_sums, stream
 from segauge.stats.schemes import kendall_tau
+from segauge.stats.significance import signed_ranks, signed_ranks_of
 
 
 def rounded_scores(n, count, seed=0):
@@ -37,7 +37,7 @@ def test_comparisons_do_not_depend_on_the_blocks_of_pairs(monkeypatch, missing):
 
 
 def test_ranks_of_many_rows_are_those_of_each():
-    rows = rounded_scores(2 * ranks._ROWS_AT_ONCE + 5, 7)
+    rows = rounded_scores(2 * matrix._ROWS_AT_ONCE + 5, 7)
     assert np.array_equal(average_ranks(rows), [rankdata(-row) for row in rows])
     assert np.array_equal(average_ranks(rows[0]), rankdata(-rows[0]))
 

@@ -17,9 +17,8 @@ from segauge.stats import (
     ranking_stability,
     score_matrix,
 )
-from segauge.stats.multiplicity import bonferroni, holm, step_down
-from segauge.stats.paired_tests import one_sided_wilcoxon, sign_flip, wilcoxon
 from segauge.stats.resampling import stream
+from segauge.stats.significance import bonferroni, holm, one_sided_wilcoxon, sign_flip, step_down, wilcoxon
 
 scipy_stats = pytest.importorskip("scipy.stats")
 

@@ -8,7 +8,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.stats import kruskal_wallis, mann_whitney
-from segauge.stats.group_tests import fisher_exact, share_gap_limits
+from segauge.stats.significance import fisher_exact, share_gap_limits
 
 
 def test_two_against_two_apart_has_two_of_six_orders_beyond():
@@ -177,7 +177,7 @@ def test_failed_distances_are_the_largest_values():
 
 def test_scipys_statistics_are_loaded_only_where_a_test_is_run():
     """They take a second to load."""
-    code = "import sys, segauge.stats.group_tests; assert 'scipy.stats' not in sys.modules"
+    code = "import sys, segauge.stats.significance; assert 'scipy.stats' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
 
 

@@ -24,10 +24,9 @@ from segauge.stats import (
     ranking_stability,
     score_matrix,
 )
-from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.matrix import ScoreMatrix, average_ranks
 from segauge.stats.pairs import pair_statistics
 from segauge.stats.ranking import leave_one_out
-from segauge.stats.ranks import average_ranks
 
 scipy_stats = pytest.importorskip("scipy.stats")
 

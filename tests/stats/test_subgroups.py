@@ -7,8 +7,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.stats import Scale, ScoreMatrix, stratified_gap
-from segauge.stats.interactions import group_interaction
-from segauge.stats.subgroups import binned, estimate_group_columns, estimate_groups
+from segauge.stats.groups import binned, estimate_group_columns, estimate_groups, group_interaction
 
 RNG = np.random.default_rng(3)
 

@@ -28,8 +28,8 @@ from segauge.metrics.catalog import called, described
 from segauge.metrics.definitions.noise import noise_keys
 from segauge.scores import ScoreTable
 from segauge.stats.changes import Change, Difference, difference
+from segauge.stats.missing import is_measurement
 from segauge.stats.noise_floors import is_floor
-from segauge.stats.scales import is_measurement
 
 #: Exit code of a regression.
 REGRESSION = 6

@@ -18,7 +18,7 @@ from segauge.io.tables.reading import metadata_column, read_metadata
 from segauge.metrics.catalog import called
 from segauge.scores import Scale
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.scales import scale_of
+from segauge.stats.missing import scale_of
 from segauge.stats.shared_cases import score_matrix
 
 #: Help of `--key`, wherever there is metadata.

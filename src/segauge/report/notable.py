@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from segauge.evaluation import EvaluationResult
 from segauge.scores import MetricInfo, Status
-from segauge.stats.ranks import average_ranks
+from segauge.stats.matrix import average_ranks
 
 
 @dataclass(frozen=True)

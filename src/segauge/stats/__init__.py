@@ -17,15 +17,20 @@ from segauge.stats.contests import (
     structure_contest,
 )
 from segauge.stats.estimation import Estimate, bootstrap_ci, estimate, share
-from segauge.stats.gaps import Gap
-from segauge.stats.group_tests import kruskal_wallis, mann_whitney
-from segauge.stats.interactions import Interaction, group_interaction
+from segauge.stats.gaps import Gap, StratifiedGap, stratified_gap
+from segauge.stats.groups import (
+    Group,
+    Interaction,
+    SubgroupReport,
+    binned,
+    estimate_group_columns,
+    estimate_groups,
+    group_interaction,
+)
 from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.missing import MissingPolicy, summarise
-from segauge.stats.multiplicity import bonferroni, holm
+from segauge.stats.missing import MissingPolicy, scale_of, summarise
 from segauge.stats.noise_floors import Floor
-from segauge.stats.paired_tests import wilcoxon
 from segauge.stats.planning import (
     PairPlan,
     cases_for_half_width,
@@ -36,19 +41,10 @@ from segauge.stats.planning import (
     upper_sd,
 )
 from segauge.stats.ranking import Flip, RankedModel, Ranking, rank, rank_frequencies
-from segauge.stats.scales import scale_of
-from segauge.stats.schemes import SCHEMES, RankingScheme, kendall_tau
+from segauge.stats.schemes import SCHEMES, OrderStability, RankingScheme, kendall_tau, order_stability
 from segauge.stats.scored_set import AVERAGE, AVERAGE_RULES, CASE_RULES, CaseRule, ScoredSet
 from segauge.stats.shared_cases import score_matrix
-from segauge.stats.stability import OrderStability, order_stability
-from segauge.stats.stratification import StratifiedGap, stratified_gap
-from segauge.stats.subgroups import (
-    Group,
-    SubgroupReport,
-    binned,
-    estimate_group_columns,
-    estimate_groups,
-)
+from segauge.stats.significance import bonferroni, holm, kruskal_wallis, mann_whitney, wilcoxon
 
 __all__ = [
     "AVERAGE",

@@ -19,11 +19,10 @@ from segauge.plural import counted
 from segauge.scores import Scale, ScoreTable, Status
 from segauge.stats.comparison import FEWEST_FOR_VERDICT, Verdict, compare
 from segauge.stats.matrix import NOTHING_TO_FIND
-from segauge.stats.missing import AUTO, MissingPolicy
-from segauge.stats.multiplicity import holm
+from segauge.stats.missing import AUTO, MissingPolicy, is_measurement, scale_of
 from segauge.stats.noise_floors import floor_of_difference, is_floor, noise_floor_of
-from segauge.stats.scales import is_measurement, scale_of
 from segauge.stats.shared_cases import CasePolicy, score_matrix
+from segauge.stats.significance import holm
 
 #: Metrics that are judged where nobody says otherwise: volume overlap, share of the surface that fits, its outliers.
 PRIMARY = ("dice", "nsd", "hd95")

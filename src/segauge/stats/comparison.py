@@ -19,12 +19,20 @@ from segauge.notebook import NotebookTable, Shown
 from segauge.stats.estimation import FEWEST_FOR_BOOTSTRAP_T, finite
 from segauge.stats.intervals import METHODS, Request
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.multiplicity import CORRECTIONS, agreeing, bonferroni
-from segauge.stats.paired_tests import paired_t, sign_flip, signed_ranks_of, t_p_values, wilcoxon
+from segauge.stats.missing import told_scale
 from segauge.stats.pairs import PairStatistics, pair_statistics
 from segauge.stats.resampling import Floats, require_level, require_resamples, stream
-from segauge.stats.scales import told_scale
 from segauge.stats.shared_cases import score_matrix, selected_metric
+from segauge.stats.significance import (
+    CORRECTIONS,
+    agreeing,
+    bonferroni,
+    paired_t,
+    sign_flip,
+    signed_ranks_of,
+    t_p_values,
+    wilcoxon,
+)
 
 #: Below this many cases an interval is printed, but no verdict: no method measured holds its level there.
 FEWEST_FOR_VERDICT = 10

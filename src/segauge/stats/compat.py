@@ -18,7 +18,7 @@ from segauge.metrics.catalog import described
 from segauge.notebook import NotebookTable, Shown
 from segauge.plural import counted
 from segauge.stats.estimation import bootstrap_ci, one_column
-from segauge.stats.ranks import average_ranks
+from segauge.stats.matrix import average_ranks
 from segauge.stats.resampling import Floats, index_blocks
 
 

@@ -15,9 +15,8 @@ import numpy as np
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segauge.scores import Scale
-from segauge.stats.matrix import NOTHING_TO_FIND, ScoreMatrix
+from segauge.stats.matrix import NOTHING_TO_FIND, ScoreMatrix, average_ranks
 from segauge.stats.ranking import Ranking, rank
-from segauge.stats.ranks import average_ranks
 from segauge.stats.schemes import kendall_tau
 
 

@@ -11,9 +11,8 @@ import numpy.typing as npt
 from segauge.scores import Scale
 from segauge.stats.intervals import Limits, Moments, half_case_limits, share_limits
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.multiplicity import step_down
-from segauge.stats.paired_tests import sign_test
 from segauge.stats.resampling import Draws, Floats, Sample, stream
+from segauge.stats.significance import sign_test, step_down
 
 #: Pairs of models whose differences are in memory at once.
 PAIRS_AT_ONCE = 256

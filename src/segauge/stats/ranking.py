@@ -23,10 +23,9 @@ from segauge.stats.comparison import (
     compared,
 )
 from segauge.stats.estimation import Estimate, estimate_columns
-from segauge.stats.matrix import ScoreMatrix
+from segauge.stats.matrix import ScoreMatrix, average_ranks, levelled
 from segauge.stats.missing import Resolved
 from segauge.stats.pairs import PairStatistics, pair_statistics
-from segauge.stats.ranks import average_ranks, levelled
 from segauge.stats.resampling import Floats, Sample, require_level, require_resamples, stream
 from segauge.stats.schemes import SCHEMES, USUAL_SCHEMES, kendall_tau
 

@@ -15,12 +15,10 @@ import numpy as np
 
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.scores import Scale, ScoreTable, Status
-from segauge.stats.absences import found_nothing
 from segauge.stats.consensus import average_matrix
 from segauge.stats.matrix import ScoreMatrix
-from segauge.stats.missing import MissingPolicy
-from segauge.stats.scales import scale_of
-from segauge.stats.shared_cases import score_matrix
+from segauge.stats.missing import MissingPolicy, scale_of
+from segauge.stats.shared_cases import found_nothing, score_matrix
 
 CaseRule = Literal["common", "failed", "own"]
 AverageRule = Literal["structure-means", "case-mean"]

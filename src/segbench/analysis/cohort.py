@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from segauge.stats.subgroups import plain_text
+from segauge.stats.groups import plain_text
 from segbench.analysis.groups.conditions import is_label_list, number
 
 Metadata = Mapping[str, Mapping[str, str]]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from segauge import bootstrap_ci, paired_significance, ranking_stability
-from segauge.stats.scales import is_measurement, scale_of
+from segauge.stats.missing import is_measurement, scale_of
 from segbench.records import RunRecord
 
 

@@ -1,18 +1,21 @@
-"""Tests of paired differences, one function per test: (cases, pairs) in, one p-value per pair out.
+"""Tests of differences: paired ones, ranks of independent groups, and the correction of many tests at once.
 
-They answer different questions. Student's t and the sign flip ask about the mean difference; Wilcoxon asks about the
-typical case, and rejects with equal means too (20 % of the time at 20 cases, 58 % at 200).
+Student's t and the sign flip ask about the mean difference; Wilcoxon asks about the typical case, and rejects with
+equal means too (20 % of the time at 20 cases, 58 % at 200). The rank tests of groups take the cases for independent;
+`estimate_groups` and `stratified_gap` have intervals, clustered where a patient has several cases.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
+from segauge.errors import InvalidInput
 from segauge.stats.resampling import BLOCK, Floats, Sample, fixed_point
 
 Alternative = Literal["two-sided", "greater", "less"]
@@ -195,3 +198,125 @@ def sign_flip(differences: Floats, n_resamples: int, rng: np.random.Generator) -
 def _ratio_or_infinite(numerator: Floats, denominator: Floats) -> Floats:
     ratio = np.divide(numerator, denominator, out=np.zeros_like(numerator), where=denominator > 0)
     return np.where((denominator == 0) & (numerator > 0), np.inf, ratio)
+
+
+def kruskal_wallis(groups: Sequence[npt.ArrayLike]) -> float:
+    """Return the p-value that all groups come from one distribution (chi-square of H, corrected for ties).
+
+    NaN is left out, infinity (a failed distance) is the largest value; groups without a value are not counted. 1.0
+    where all values are equal. Needs two groups.
+    """
+    from scipy.stats import kruskal  # takes a second to load: only where the test is run
+
+    samples = [kept for group in groups if (kept := _known(group)).size]
+    if len(samples) < 2:
+        raise InvalidInput(f"Kruskal-Wallis needs two groups with values or more, got {len(samples)}.")
+    return 1.0 if _all_equal(samples) else float(kruskal(*samples).pvalue)
+
+
+def mann_whitney(a: npt.ArrayLike, b: npt.ArrayLike) -> float:
+    """Return the two-sided p-value of Mann and Whitney's U.
+
+    Exact where the smaller group has up to 8 cases and there are no ties; otherwise the normal approximation with the
+    variance corrected for ties and half a rank for continuity. NaN is left out, infinity is the largest value; 1.0
+    where all are equal.
+    """
+    from scipy.stats import mannwhitneyu
+
+    one, other = _known(a), _known(b)
+    if not one.size or not other.size:
+        raise InvalidInput("Mann-Whitney needs a value in each of the two groups.")
+    return 1.0 if _all_equal([one, other]) else min(float(mannwhitneyu(one, other).pvalue), 1.0)
+
+
+def fisher_exact(hits: tuple[int, int], sizes: tuple[int, int]) -> float:
+    """Return the two-sided p-value of Fisher's exact test that two groups have the same share of hits.
+
+    The probability of all tables with the same margins that are no more probable than the one seen.
+    """
+    from scipy import stats
+
+    table = [[hit, size - hit] for hit, size in zip(hits, sizes, strict=True)]
+    return float(stats.fisher_exact(np.array(table)).pvalue)
+
+
+def share_gap_limits(hits: tuple[int, int], sizes: tuple[int, int], level: float) -> tuple[float, float]:
+    """Return the limits of the difference of two shares, from the score limits of each (Newcombe 1998, method 10)."""
+    from scipy.special import ndtri
+
+    z = float(ndtri(0.5 + level / 2.0))
+    share = [hit / size for hit, size in zip(hits, sizes, strict=True)]
+    limits = []
+    for p, n in zip(share, sizes, strict=True):
+        half = z * math.sqrt(p * (1.0 - p) / n + z * z / (4.0 * n * n))
+        limits.append(tuple((p + z * z / (2.0 * n) + sign * half) / (1.0 + z * z / n) for sign in (-1.0, 1.0)))
+    (low_a, high_a), (low_b, high_b) = limits
+    delta = share[0] - share[1]
+    below = math.hypot(share[0] - low_a, high_b - share[1])
+    above = math.hypot(high_a - share[0], share[1] - low_b)
+    return delta - below, delta + above
+
+
+def _known(values: npt.ArrayLike) -> Floats:
+    data = np.asarray(values, dtype=np.float64).ravel()
+    return data[~np.isnan(data)]
+
+
+def _all_equal(samples: Sequence[Floats]) -> bool:
+    pooled = np.concatenate(samples)
+    return bool(np.all(pooled == pooled[0]))
+
+
+def bonferroni(p_values: npt.ArrayLike) -> Floats:
+    """Return each p-value times their number, at most 1."""
+    p = np.asarray(p_values, dtype=np.float64)
+    return np.minimum(p * p.size, 1.0)
+
+
+def holm(p_values: npt.ArrayLike) -> Floats:
+    """Return the step-down Bonferroni p-values (Holm 1979): never larger than Bonferroni's, with the same promise."""
+    p = np.asarray(p_values, dtype=np.float64)
+    order = np.argsort(p, kind="stable")
+    adjusted = np.maximum.accumulate(p[order] * np.arange(p.size, 0, -1))
+    result = np.empty_like(p)
+    result[order] = np.minimum(adjusted, 1.0)
+    return result
+
+
+def uncorrected(p_values: npt.ArrayLike) -> Floats:
+    """Return the p-values as they are."""
+    return np.asarray(p_values, dtype=np.float64)
+
+
+def agreeing(low: Floats, high: Floats, sign: Floats, is_decided: npt.NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Return simultaneous limits that exclude 0 exactly where a difference is decided, with the given sign.
+
+    A step-down test decides more than its single-step interval shows. The interval is cut just short of 0 where it
+    does, and reaches 0 where it does not.
+    """
+    least = 1e-9 * np.where(np.isfinite(high - low) & (high > low), high - low, 1e-3)
+    up, down = is_decided & (sign > 0), is_decided & (sign < 0)
+    new_low = np.where(up, np.maximum(low, least), np.where(down, low, np.minimum(low, 0.0)))
+    new_high = np.where(down, np.minimum(high, -least), np.where(up, high, np.maximum(high, 0.0)))
+    return np.minimum(new_low, np.where(down, new_high, new_low)), np.maximum(new_high, np.where(up, new_low, new_high))
+
+
+CORRECTIONS = {"holm": holm, "bonferroni": bonferroni, "none": uncorrected}
+
+
+def step_down(statistics: Floats, resampled: Floats) -> Floats:
+    """Return p-values that hold for all columns together (Westfall & Young 1993, step-down maximum).
+
+    `statistics` has one absolute statistic per column, `resampled` (resamples, columns) the same under the null
+    hypothesis. In descending order of the statistics, each is compared with the maximum over itself and all that
+    follow; p = (1 + number of maxima at least as large) / (resamples + 1), made monotone.
+    """
+    order = np.argsort(-statistics, kind="stable")
+    exceeding = np.empty(statistics.size)
+    maximum = np.zeros(len(resampled))
+    for column in order[::-1]:
+        np.maximum(maximum, resampled[:, column], out=maximum)
+        exceeding[column] = np.count_nonzero(maximum >= statistics[column])
+    p = np.empty(statistics.size)
+    p[order] = np.maximum.accumulate((1.0 + exceeding[order]) / (len(resampled) + 1.0))
+    return p
