@@ -53,6 +53,11 @@ def test_rank_prints_places_and_writes_everything(capsys, tmp_path, scores):
     assert code == 0
     assert "liver dice, 30 cases" in out
     assert "A model's place is 1 +" in out
+    # The columns were "ranks" and "wins again", the failures a share, unlike those of every other board.
+    assert "rank range" in out
+    assert "chance to lead on new cases" in out
+    assert "0 of 30" in out
+    assert "Dropping a single case changes the ranking for " in out
     written = json.loads((tmp_path / "rank.json").read_text())
     assert written["tasks"]["liver"]["models"][-1]["name"] == "bad"
 
@@ -75,6 +80,7 @@ def test_several_structures_get_an_average(capsys, tmp_path):
     assert code == 0
     assert "liver dice, 12 cases" in out
     assert "average, 12 cases" in out
+    assert "Mean of 2 per-structure means; bootstrap over cases." in out
 
 
 def test_a_refused_file_says_how_to_repair_it(capsys, tmp_path):

@@ -295,7 +295,7 @@ def test_a_prediction_that_could_not_be_read_did_not_rightly_find_nothing(jobs):
 def test_a_single_case_is_one_case_and_has_an_order():
     board = make_leaderboard(record({"a": table([0.9]), "b": table([0.8])})).board("organ", "dice")
     assert board.sentence == f"a has the best mean (0.900). {board.rule}"
-    assert board.rule == "All models share the first place: 1 case is too few (10) to tell any two apart."
+    assert board.rule == "All models are tied: 1 case is too few for a verdict (at least 10)."
     assert board.plans == ()
 
 
@@ -342,7 +342,7 @@ def test_a_board_by_ranks_says_so():
     assert board["near"].value == 1.0
     few = make_leaderboard(record({name: replace_cases(one, 5) for name, one in tables.items()}))
     assert few.board("organ", "hd95").sentence.startswith(
-        "near has the best mean rank (1.00). All models share the first place: 5 cases"
+        "near has the best mean rank (1.00). All models are tied: 5 cases"
     )
 
 

@@ -6,13 +6,12 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from segauge.cli.boards import print_board
+from segauge.cli.boards import print_board, rank_scores
 from segauge.cli.eval import add_layout, add_measuring, cases_of, evaluated, exit_code
 from segauge.cli.figures import write_everything
 from segauge.cli.flags import first_flags, resolve_options
 from segauge.cli.groups import compare_groups, print_groups
 from segauge.cli.parsing import PATH
-from segauge.cli.rank import rank_scores
 from segauge.cli.sources import add_choice_arguments, add_source_arguments, named_source
 from segauge.cli.structures import Chosen, chosen_structures, structure_file
 from segauge.cli.terminal import console, say_written, show, tell

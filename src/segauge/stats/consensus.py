@@ -113,7 +113,7 @@ def average_matrix(matrices: Mapping[str, ScoreMatrix]) -> ScoreMatrix:
         failures[places] |= matrix.failed & ~np.isnan(matrix.values)
         tasks.append((matrix, np.array(places, dtype=np.intp)))
     clusters = _joined_clusters(parts, cases)
-    note = f"average of {len(parts)} task means, cases resampled for all tasks together"
+    note = f"Mean of {len(parts)} per-structure means; bootstrap over cases."
     scale = Scale(first.scale.higher_is_better, unit=first.scale.unit)
     notes = (*first.notes, note, *_false_finding_notes(parts.values()))
     return ScoreMatrix(

@@ -330,7 +330,7 @@ def _rule(matrix: ScoreMatrix, pairs: PairStatistics, level: float) -> str:
     if units < FEWEST_FOR_VERDICT:
         few = counted(units, "case" if matrix.clusters is None else "patient")
         verb = "is" if units == 1 else "are"
-        return f"All models share the first place: {few} {verb} too few (10) to tell any two apart."
+        return f"All models are tied: {few} {verb} too few for a verdict (at least {FEWEST_FOR_VERDICT})."
     if len(matrix.models) == 2:
         test = SIGN_TEST if pairs.by_sign_test.any() else "symmetric bootstrap-t"
     else:

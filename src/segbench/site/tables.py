@@ -169,7 +169,7 @@ def board_table(boards: Sequence[Board], metric: str, analysis: Analysis) -> Stu
         "failed",
     )
     titles += ("median", "sd")
-    titles += ("rank from", "rank to", "wins again", "mean on own cases", "own n") if tested else ()
+    titles += ("rank from", "rank to", "chance to lead on new cases", "mean on own cases", "own n") if tested else ()
     rows = []
     for board in boards:
         for row in board.rows:
