@@ -23,7 +23,7 @@ READERS = {
     "segauge.io.arrays": "each member of an archive within its stored size; sidecars within a header's",
     "segauge.io.dicom_files": "parsed from memory, inflated within the limit on voxels",
     "segauge.io.tables.delimited": "bytes from the gate",
-    "segauge.io.tables.wide": "cells of a Parquet file counted before they are read",
+    "segauge.io.tables.text_tables": "cells of a Parquet file counted before they are read",
     "segbench.records.parquet": "rows of a record's scores counted before they are read",
     "segbench.downloads.archives": "bytes, entries and names counted as they come out",
     "segbench.downloads.fetching": "bytes counted as they come",

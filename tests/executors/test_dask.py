@@ -10,7 +10,7 @@ import pytest
 
 from segauge import Case, evaluate
 from segauge.errors import InvalidInput
-from segauge.executors.clusters import run_on_dask
+from segauge.executors import run_on_dask
 from tests.evaluation.test_resume import make_cases
 
 distributed = pytest.importorskip("distributed", reason="needs dask.distributed")

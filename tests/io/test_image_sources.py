@@ -9,7 +9,7 @@ from segauge import Grid, LabelMap
 from segauge.errors import UnreadableFile
 from segauge.io import Image
 from segauge.io.dicom_series import read_series
-from segauge.io.image_sources import image_of, labels_of, read_any_image
+from segauge.io.images import image_of, labels_of, read_any_image
 from segauge.report.pairs import background
 
 AFFINE = np.array([[-2.0, 0, 0, 5], [0, 0, 3.0, -7], [0, 1.5, 0, 2], [0, 0, 0, 1]])

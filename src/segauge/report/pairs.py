@@ -17,7 +17,7 @@ from segauge.errors import InvalidInput, SegaugeError
 from segauge.evaluation import Case
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.io import Limits, read_labels
-from segauge.io.image_sources import image_of, labels_of, read_any_image
+from segauge.io.images import image_of, labels_of, read_any_image
 from segauge.io.outputs import without_folders
 from segauge.labelmap import LabelMap
 from segauge.placement import place

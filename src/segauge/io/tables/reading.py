@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import cast
 
 from segauge.errors import InvalidInput, option
-from segauge.io.tables import long, monai, nnunet, panoptica, results_json, touchstone, wide
+from segauge.io.tables import results_json, text_tables, tools
 from segauge.io.tables.audit import Audit, Repairs, assemble
 from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.delimited import Frame, TextTable, frame_table, is_frame, read_delimited
-from segauge.io.tables.long import COLUMNS
 from segauge.io.tables.rules import NamedRules, Rules
+from segauge.io.tables.text_tables import COLUMNS
 from segauge.metrics.catalog import described
 from segauge.plural import agreeing
 from segauge.scores import ScoreTable
@@ -34,13 +34,13 @@ class TableFormat:
 FORMATS: dict[str, TableFormat] = {
     found.key: found
     for found in (
-        TableFormat("touchstone", "Touchstone folder (dsc.csv, nsd.csv)", touchstone.recognises, touchstone.read),
-        TableFormat("nnunet", "nnU-Net summary.json", nnunet.recognises, nnunet.read),
-        TableFormat("monai", "MONAI *_raw.csv", monai.recognises, monai.read),
+        TableFormat("touchstone", "Touchstone folder (dsc.csv, nsd.csv)", tools.is_touchstone, tools.read_touchstone),
+        TableFormat("nnunet", "nnU-Net summary.json", tools.is_nnunet, tools.read_nnunet),
+        TableFormat("monai", "MONAI *_raw.csv", tools.is_monai, tools.read_monai),
         TableFormat("segauge", "segauge or segbench JSON", results_json.recognises, results_json.read),
-        TableFormat("panoptica", "panoptica TSV, JSONL or JSON", panoptica.recognises, panoptica.read),
-        TableFormat("long", "long table (challengeR, Rankings Reloaded)", long.recognises, long.read),
-        TableFormat("wide", "wide table (CSV or Parquet)", wide.recognises, wide.read),
+        TableFormat("panoptica", "panoptica TSV, JSONL or JSON", tools.is_panoptica, tools.read_panoptica),
+        TableFormat("long", "long table (challengeR, Rankings Reloaded)", text_tables.is_long, text_tables.read_long),
+        TableFormat("wide", "wide table (CSV or Parquet)", text_tables.is_wide, text_tables.read_wide),
     )
 }
 
@@ -141,7 +141,7 @@ def _named_sources(
 def _read(source: Source, key: str, names: Names) -> tuple[str, Reading]:
     """Return the key of the format, and what was read."""
     if is_frame(source):
-        return "data frame", wide.cells_of_table(frame_table(source), names)
+        return "data frame", text_tables.cells_of_table(frame_table(source), names)
     path = Path(cast("str | Path", source))
     found = _format_of(path, key, names)
     try:

@@ -7,9 +7,8 @@ import re
 from collections.abc import Callable
 
 from segauge.metrics import overlap as overlaps
-from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, Function, MetricFamily, number_above_0
 from segauge.metrics.overlap import CenterlineScores
-from segauge.metrics.parts import StructureParts
+from segauge.metrics.parts import DISTANCE, NUMBER, SHARE, Function, MetricFamily, StructureParts, number_above_0
 from segauge.scores import MetricInfo
 
 

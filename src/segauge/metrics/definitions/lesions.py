@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from segauge.metrics.definitions.forms import DISTANCE, NUMBER, SHARE, Function, MetricFamily, number_above_0
 from segauge.metrics.detection import PANOPTIC_IOU, DetectionScores
 from segauge.metrics.lesions import AUTOPET_RULES, LESIONWISE_PRESETS, LesionwiseMeans
 from segauge.metrics.overlap import f_beta
-from segauge.metrics.parts import StructureParts
+from segauge.metrics.parts import DISTANCE, NUMBER, SHARE, Function, MetricFamily, StructureParts, number_above_0
 from segauge.scores import Direction, MetricInfo
 
 _RULE = "A lesion is a connected component; which pairs count as found is said by the detection rules."

@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterable
 
 from segauge.metrics.definitions.counts import OVERLAP
-from segauge.metrics.definitions.forms import DISTANCE, MetricFamily, when_present
 from segauge.metrics.definitions.surfaces import SURFACE
 from segauge.metrics.noise import GRIDS
-from segauge.metrics.parts import StructureParts
+from segauge.metrics.parts import DISTANCE, MetricFamily, StructureParts, when_present
 from segauge.scores import MetricInfo
 
 #: What the key of a noise floor has behind that of its metric.

@@ -8,16 +8,17 @@ from collections.abc import Callable
 from segauge.geometry.distances import SurfaceDistances
 from segauge.metrics import surface as surfaces
 from segauge.metrics.conventions import ToolDistances
-from segauge.metrics.definitions.forms import (
+from segauge.metrics.parts import (
     DISTANCE,
     NUMBER,
     SHARE,
     Function,
     MetricFamily,
+    Options,
+    StructureParts,
     number_above_0,
     when_present,
 )
-from segauge.metrics.parts import Options, StructureParts
 from segauge.scores import MetricInfo
 
 
