@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import replace
 from importlib.metadata import entry_points
 from types import MappingProxyType
@@ -106,11 +106,6 @@ def own_metric(key: str) -> MetricInfo | None:
     if len(offered) > 1:
         raise InvalidInput(f"The metric {key!r} is offered twice: {' and '.join(point.value for point in offered)}.")
     return register(_loaded(offered[0])) if offered else None
-
-
-def own_keys() -> Iterator[str]:
-    """Yield the keys of metrics that are not in the catalog."""
-    yield from dict.fromkeys((*_REGISTERED, *(point.name for point in entry_points(group=GROUP))))
 
 
 def _loaded(point: Any) -> MetricInfo:

@@ -9,7 +9,13 @@ from collections.abc import Callable
 from segauge.metrics import overlap as overlaps
 from segauge.metrics.overlap import CenterlineScores
 from segauge.metrics.parts import DISTANCE, NUMBER, SHARE, Function, MetricFamily, StructureParts, number_above_0
-from segauge.scores import MetricInfo
+from segauge.scores import Direction, MetricInfo
+
+_Facts = tuple[str, Direction, tuple[float, float], str]
+#: Unit, direction, bounds and needs of several metrics.
+_SHARE_OF_COUNTS: _Facts = ("1", "higher", SHARE, "counts")
+_SHARE_OF_LINES: _Facts = ("1", "higher", SHARE, "centerline")
+_VOLUME: _Facts = ("ml", "none", DISTANCE, "counts")
 
 
 def _ml(parts: StructureParts, voxels: int) -> float:
@@ -35,10 +41,7 @@ OVERLAP = (
     MetricInfo(
         "dice",
         "Dice coefficient",
-        "1",
-        "higher",
-        SHARE,
-        "counts",
+        *_SHARE_OF_COUNTS,
         "2 TP / (2 TP + FP + FN), in voxels. 0 where one mask is empty.",
         lambda parts: overlaps.f_beta(parts.overlap, 1.0),
         when_failed=0.0,
@@ -46,10 +49,7 @@ OVERLAP = (
     MetricInfo(
         "iou",
         "Intersection over union",
-        "1",
-        "higher",
-        SHARE,
-        "counts",
+        *_SHARE_OF_COUNTS,
         "TP / (TP + FP + FN), in voxels; also called Jaccard index. 0 where one mask is empty.",
         lambda parts: overlaps.overlap_iou(parts.overlap),
         when_failed=0.0,
@@ -57,30 +57,21 @@ OVERLAP = (
     MetricInfo(
         "sensitivity",
         "Sensitivity",
-        "1",
-        "higher",
-        SHARE,
-        "counts",
+        *_SHARE_OF_COUNTS,
         "TP / (TP + FN): share of the ground truth that was found; also called recall. No number without ground truth.",
         lambda parts: overlaps.sensitivity(parts.overlap),
     ),
     MetricInfo(
         "precision",
         "Precision",
-        "1",
-        "higher",
-        SHARE,
-        "counts",
+        *_SHARE_OF_COUNTS,
         "TP / (TP + FP): share of the prediction that is right. No number without prediction.",
         lambda parts: overlaps.precision(parts.overlap),
     ),
     MetricInfo(
         "specificity",
         "Specificity",
-        "1",
-        "higher",
-        SHARE,
-        "counts",
+        *_SHARE_OF_COUNTS,
         "TN / (TN + FP): share of all other voxels of the image that were left alone. Depends on how much background "
         "the image has.",
         lambda parts: overlaps.specificity(parts.overlap),
@@ -93,10 +84,7 @@ VOLUME = (
     MetricInfo(
         "pred_volume",
         "Predicted volume",
-        "ml",
-        "none",
-        DISTANCE,
-        "counts",
+        *_VOLUME,
         "Voxels of the prediction times the volume of a voxel (in 2-D: area in units of 1000 mm²).",
         lambda parts: _ml(parts, parts.overlap.pred_count),
         when_absent=0.0,
@@ -104,10 +92,7 @@ VOLUME = (
     MetricInfo(
         "gt_volume",
         "Ground-truth volume",
-        "ml",
-        "none",
-        DISTANCE,
-        "counts",
+        *_VOLUME,
         "Voxels of the ground truth times the volume of a voxel (in 2-D: area in units of 1000 mm²).",
         lambda parts: _ml(parts, parts.overlap.gt_count),
         when_absent=0.0,
@@ -136,10 +121,7 @@ VOLUME = (
     MetricInfo(
         "volumetric_similarity",
         "Volumetric similarity",
-        "1",
-        "higher",
-        SHARE,
-        "counts",
+        *_SHARE_OF_COUNTS,
         "1 - |V_pred - V_gt| / (V_pred + V_gt): blind to where the volumes lie. 0 where one mask is empty.",
         lambda parts: overlaps.volumetric_similarity(parts.overlap),
         when_failed=0.0,
@@ -173,10 +155,7 @@ CENTERLINE = (
     MetricInfo(
         "cldice",
         "Centerline Dice",
-        "1",
-        "higher",
-        SHARE,
-        "centerline",
+        *_SHARE_OF_LINES,
         f"Harmonic mean of topology precision and topology sensitivity. 0 where one mask is empty. {_LINE}",
         _of_centerlines(lambda scores: scores.cldice),
         when_failed=0.0,
@@ -184,20 +163,14 @@ CENTERLINE = (
     MetricInfo(
         "topology_precision",
         "Topology precision",
-        "1",
-        "higher",
-        SHARE,
-        "centerline",
+        *_SHARE_OF_LINES,
         f"Share of the predicted centerline inside the ground truth. No number without prediction. {_LINE}",
         _of_centerlines(lambda scores: scores.topology_precision),
     ),
     MetricInfo(
         "topology_sensitivity",
         "Topology sensitivity",
-        "1",
-        "higher",
-        SHARE,
-        "centerline",
+        *_SHARE_OF_LINES,
         f"Share of the true centerline inside the prediction. No number without ground truth. {_LINE}",
         _of_centerlines(lambda scores: scores.topology_sensitivity),
     ),
