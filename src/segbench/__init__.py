@@ -39,30 +39,11 @@ _ROOMS = {
 }  # fmt: skip
 
 __all__ = [
-    "DatasetCard",
-    "Exposure",
-    "Leaderboard",
-    "Lineage",
-    "ModelCard",
-    "Plan",
-    "RunConfig",
-    "RunRecord",
-    "Verification",
-    "dataset_card",
-    "exposure",
-    "known_lineage",
-    "leaderboard_of",
-    "load_record",
-    "make_leaderboard",
-    "make_plan",
-    "model_card",
-    "read_config",
-    "run",
-    "save_record",
-    "verify_predictions",
-    "verify_scores",
+    "DatasetCard", "Exposure", "Leaderboard", "Lineage", "ModelCard", "Plan", "RunConfig", "RunRecord",
+    "Verification", "dataset_card", "exposure", "known_lineage", "leaderboard_of", "load_record", "make_leaderboard",
+    "make_plan", "model_card", "read_config", "run", "save_record", "verify_predictions", "verify_scores",
     "verify_statistics",
-]
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

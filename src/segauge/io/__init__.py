@@ -6,13 +6,6 @@ from segauge.io.reading import Reading, SpacingSource
 from segauge.io.sources import load_mask, load_rtstruct, read_labels
 
 __all__ = [
-    "Image",
-    "Limits",
-    "Reading",
-    "SpacingSource",
-    "load_mask",
-    "load_rtstruct",
-    "read_image",
-    "read_labels",
+    "Image", "Limits", "Reading", "SpacingSource", "load_mask", "load_rtstruct", "read_image", "read_labels",
     "write_nifti",
-]
+]  # fmt: skip

@@ -16,25 +16,7 @@ from segauge.phantoms.truth import DirectedDistances, DistanceTruth, sampled_tru
 from segauge.phantoms.tubes import Cylinder, Torus, Tube
 
 __all__ = [
-    "Ball",
-    "Box",
-    "Cylinder",
-    "DirectedDistances",
-    "Disk",
-    "DistanceTruth",
-    "Ellipse",
-    "Ellipsoid",
-    "Organ",
-    "Phantom",
-    "Rectangle",
-    "Scene",
-    "Shell",
-    "SurfaceSamples",
-    "Torus",
-    "Tube",
-    "distance_truth",
-    "perturbed",
-    "rotation_about",
-    "sampled_truth",
-    "scene",
-]
+    "Ball", "Box", "Cylinder", "DirectedDistances", "Disk", "DistanceTruth", "Ellipse", "Ellipsoid", "Organ",
+    "Phantom", "Rectangle", "Scene", "Shell", "SurfaceSamples", "Torus", "Tube", "distance_truth", "perturbed",
+    "rotation_about", "sampled_truth", "scene",
+]  # fmt: skip

@@ -16,21 +16,7 @@ from segbench.analysis.maps import SignificanceMap
 from segbench.analysis.study import Analysis, SetAnalysis, StudyInput, analyze
 
 __all__ = [
-    "Analysis",
-    "Assessment",
-    "Claim",
-    "Family",
-    "GroupReport",
-    "Published",
-    "RegisteredModel",
-    "Review",
-    "SetAnalysis",
-    "SignificanceMap",
-    "StudyInput",
-    "analyze",
-    "assess_claim",
-    "families_of",
-    "parse_claim",
-    "resolve_claim",
-    "review_claim",
-]
+    "Analysis", "Assessment", "Claim", "Family", "GroupReport", "Published", "RegisteredModel", "Review",
+    "SetAnalysis", "SignificanceMap", "StudyInput", "analyze", "assess_claim", "families_of", "parse_claim",
+    "resolve_claim", "review_claim",
+]  # fmt: skip

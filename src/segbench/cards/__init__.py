@@ -5,19 +5,6 @@ from segbench.cards.library import dataset_card, dataset_cards, known_lineage, m
 from segbench.cards.values import Confidence, DatasetCard, LineageEdge, ModelCard, Relation, TrainingSet
 
 __all__ = [
-    "Confidence",
-    "DatasetCard",
-    "Exposure",
-    "ExposureLevel",
-    "Lineage",
-    "LineageEdge",
-    "ModelCard",
-    "Relation",
-    "TrainingSet",
-    "dataset_card",
-    "dataset_cards",
-    "exposure",
-    "known_lineage",
-    "model_card",
-    "model_cards",
-]
+    "Confidence", "DatasetCard", "Exposure", "ExposureLevel", "Lineage", "LineageEdge", "ModelCard", "Relation",
+    "TrainingSet", "dataset_card", "dataset_cards", "exposure", "known_lineage", "model_card", "model_cards",
+]  # fmt: skip

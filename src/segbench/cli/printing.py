@@ -23,16 +23,9 @@ from segbench.site.chapters import curve_points
 MOST_BOARDS = 6
 
 __all__ = [
-    "check_folder",
-    "console",
-    "one_line",
-    "print_boards",
-    "print_progress",
-    "print_table",
-    "progress_bar",
-    "show",
+    "check_folder", "console", "one_line", "print_boards", "print_progress", "print_table", "progress_bar", "show",
     "tell",
-]
+]  # fmt: skip
 
 
 def check_folder(folder: Path) -> None:

@@ -4,10 +4,5 @@ from segbench.prediction.environments import Environment, EnvironmentFailed, mak
 from segbench.prediction.predicting import Predictions, PredictionSettings, predict
 
 __all__ = [
-    "Environment",
-    "EnvironmentFailed",
-    "PredictionSettings",
-    "Predictions",
-    "make_environment",
-    "predict",
-]
+    "Environment", "EnvironmentFailed", "PredictionSettings", "Predictions", "make_environment", "predict",
+]  # fmt: skip

@@ -6,13 +6,6 @@ from segbench.verification.scores import recorded_files, verify_predictions, ver
 from segbench.verification.statistics import Verification, verify_statistics
 
 __all__ = [
-    "Mismatch",
-    "Verification",
-    "failed_again",
-    "mismatches",
-    "recorded_files",
-    "verify_config",
-    "verify_predictions",
-    "verify_scores",
-    "verify_statistics",
-]
+    "Mismatch", "Verification", "failed_again", "mismatches", "recorded_files", "verify_config", "verify_predictions",
+    "verify_scores", "verify_statistics",
+]  # fmt: skip

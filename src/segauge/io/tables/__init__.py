@@ -6,17 +6,6 @@ from segauge.io.tables.rules import RuleDifferences, Rules, rule_differences
 from segauge.io.tables.writing import write_scores
 
 __all__ = [
-    "FORMATS",
-    "Audit",
-    "Finding",
-    "ImportedScores",
-    "Repairs",
-    "RuleDifferences",
-    "Rules",
-    "TableFormat",
-    "metadata_column",
-    "read_metadata",
-    "read_scores",
-    "rule_differences",
-    "write_scores",
-]
+    "FORMATS", "Audit", "Finding", "ImportedScores", "Repairs", "RuleDifferences", "Rules", "TableFormat",
+    "metadata_column", "read_metadata", "read_scores", "rule_differences", "write_scores",
+]  # fmt: skip

@@ -6,14 +6,6 @@ from segbench.analysis.claims.reviewer import Published, Review, Scenario, revie
 from segbench.analysis.claims.subject import resolve_claim
 
 __all__ = [
-    "Assessment",
-    "Claim",
-    "Published",
-    "Review",
-    "RivalResult",
-    "Scenario",
-    "assess_claim",
-    "parse_claim",
-    "resolve_claim",
-    "review_claim",
-]
+    "Assessment", "Claim", "Published", "Review", "RivalResult", "Scenario", "assess_claim", "parse_claim",
+    "resolve_claim", "review_claim",
+]  # fmt: skip

@@ -14,22 +14,7 @@ from segbench.analysis.groups.reports import (
 )
 
 __all__ = [
-    "AdjustedGap",
-    "BoxFigure",
-    "BoxTest",
-    "Family",
-    "GroupReport",
-    "Membership",
-    "Overlap",
-    "aggregated_matrix",
-    "box_figure",
-    "families_of",
-    "membership",
-    "report_groups",
-    "small_groups",
-    "stars",
-    "strata_of",
-    "subjects_of",
-    "suggested_families",
-    "touchstone_families",
-]
+    "AdjustedGap", "BoxFigure", "BoxTest", "Family", "GroupReport", "Membership", "Overlap", "aggregated_matrix",
+    "box_figure", "families_of", "membership", "report_groups", "small_groups", "stars", "strata_of", "subjects_of",
+    "suggested_families", "touchstone_families",
+]  # fmt: skip
