@@ -31,7 +31,7 @@ def test_figures_without_a_dot_do_not_speak_of_dots():
     cases = [Case(f"case {i}", gt if i < 4 else np.zeros_like(gt), gt) for i in range(5)]
     several = Summary(evaluate(cases, structures={"organ": 1}, metrics=["hd95"]))
     one = next(figure for figure in illustrations(several) if figure.section == "distribution")
-    assert "1 without a number is not drawn." in one.caption
+    assert "Not drawn: 1 undefined value." in one.caption
     none = Summary(evaluate(cases[4:], structures={"organ": 1}, metrics=["hd95"]))
     one = next(figure for figure in illustrations(none) if figure.section == "distribution")
-    assert (one.caption, one.hint) == ("No case has a number.", "")
+    assert (one.caption, one.hint) == ("No case has a value.", "")

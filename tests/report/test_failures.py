@@ -41,7 +41,7 @@ def test_missed_and_spurious():
 def test_a_large_organ_has_no_power_of_ten():
     pred, gt = (LabelMap.from_array(array, spacing=10.0) for array in (np.zeros_like(GT), GT))
     pair = read_pair(Case("case", pred, gt), {"structures": {"organ": [1]}})
-    assert diagnose(pair, "organ").words == f"nothing was predicted where the ground truth has {np.sum(GT)} ml"
+    assert diagnose(pair, "organ").words == f"no prediction; the ground truth has {np.sum(GT)} ml"
 
 
 def test_a_single_small_voxel_has_no_power_of_ten():
@@ -49,7 +49,7 @@ def test_a_single_small_voxel_has_no_power_of_ten():
     one[3, 3, 3] = True
     pred, gt = (LabelMap.from_array(array, spacing=0.4) for array in (one, np.zeros_like(GT)))
     pair = read_pair(Case("case", pred, gt), {"structures": {"organ": [1]}})
-    assert diagnose(pair, "organ").words == "less than 0.0001 ml predicted, there is none"
+    assert diagnose(pair, "organ").words == "less than 0.0001 ml predicted, none in the ground truth"
 
 
 @pytest.mark.parametrize(("axis", "words"), [(0, "to the right"), (1, "to the front"), (2, "towards the head")])

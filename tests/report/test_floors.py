@@ -24,7 +24,7 @@ from segauge.stats.noise_floors import Floor
 
 from .examples import HOSTILE, synthetic
 
-SPACING = "mean nothing at this spacing"
+SPACING = "are within the noise floor at this spacing"
 
 
 def with_noise(result, sd, keys=("dice", "hd95")):
@@ -83,7 +83,7 @@ def test_tables_of_text_have_them_beside_the_interval(result):
     table = result_table(summary, ["dice", "hd95", "nsd"])
     assert all("floor 0.055" in row[1] and "floor 0.055" in row[2] for row in table.cells)
     assert not any("floor" in row[3] for row in table.cells)
-    assert any("cannot be told apart" in note for note in table.notes)
+    assert any("position of the voxel grid alone" in note for note in table.notes)
     rows = estimate_table(summary)
     titles = [column.title for column in rows.columns]
     first = dict(zip(titles, rows.rows[0], strict=True))
@@ -122,10 +122,10 @@ def test_sentences_name_few_structures_one_by_one_and_of_many_the_ends():
     floors = {
         name: {"hd95": Floor(name, "hd95", 4, 0, sd)} for name, sd in zip("dcba", (0.4, 0.3, 0.2, 0.1), strict=True)
     }
-    assert "0.28 mm (a) to 1.1 mm (d) mean" in floor_sentences([hd95], floors)[0]
+    assert "0.28 mm (a) to 1.1 mm (d) are" in floor_sentences([hd95], floors)[0]
     del floors["d"]
     assert "0.28 mm (a), 0.55 mm (b) and 0.83 mm (c) mean" in floor_sentences([hd95], floors)[0]
-    assert "below 0.83 mm mean" in floor_sentences([hd95], {"c": floors["c"]})[0]
+    assert "below 0.83 mm are" in floor_sentences([hd95], {"c": floors["c"]})[0]
     assert floor_sentences([metric("iou")], floors) == []
     assert floor_sentences([hd95], {}) == []
 

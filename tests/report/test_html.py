@@ -174,7 +174,7 @@ def test_a_report_of_a_hundred_cases_with_pictures_is_small(tmp_path):
     text = path.read_text()
     assert text.count("<article") == 6
     assert "shifted by slices" in text
-    assert "nothing was predicted where the ground truth has" in text
+    assert "no prediction; the ground truth has" in text
 
 
 @pytest.mark.long

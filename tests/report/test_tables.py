@@ -46,7 +46,7 @@ def test_a_row_per_structure_with_the_numbers_of_the_result(result):
 def test_the_notes_name_the_interval_of_each_metric_shown(result):
     notes = " ".join(result_table(Summary(result), ["dice", "hd95"]).notes)
     assert "half-case (dice, hd95)" in notes
-    assert "counts as the worst value" in notes
+    assert "assigned the worst value" in notes
 
 
 def test_estimates_have_every_number_in_a_cell_of_its_own(result):

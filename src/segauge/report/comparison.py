@@ -110,10 +110,9 @@ class ModelComparison:
         if not others:
             return ""
         beside = f"{', '.join(others[:-1])} and {others[-1]}" if len(others) > 1 else others[0]
-        verb = "stand" if len(others) > 1 else "stands"
         return (
-            f"{self.deciding.name} decides; {beside} {verb} beside it. Verdicts hold for all pairs of models by one "
-            "metric together, not over the metrics."
+            f"Ranked by {self.deciding.name}; for reference: {beside}. Verdicts are corrected for all pairs of models "
+            "within a metric, not across metrics."
         )
 
     @property
@@ -247,10 +246,9 @@ class ModelComparison:
             more = f" and {len(found) - _NAMED_PAIRS} more pairs" if len(found) > _NAMED_PAIRS else ""
             if found:
                 lines.append(
-                    f"{info.name}: these models differ by less than the place of the voxel grid alone can make: "
-                    f"{named}{more}."
+                    f"{info.name}: these differences are within the noise floor of the voxel grid: {named}{more}."
                 )
-        lines = lines or (["No difference between models lies below its noise floor."] if is_known else [])
+        lines = lines or (["No difference between models is below its noise floor."] if is_known else [])
         for name, result in self.results.items():
             lines += [f"{name}: {words}" for words in unknown_sentences(self.leading, result.noise_floors())]
         return lines

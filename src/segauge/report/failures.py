@@ -11,6 +11,7 @@ from enum import StrEnum
 
 import numpy as np
 
+from segauge.digits import percent
 from segauge.geometry.components import component_labels, component_table, label_components, pack_mask
 from segauge.report.pairs import Bools, CasePair, box_of
 
@@ -32,7 +33,7 @@ class FailureKind(StrEnum):
     ISLAND = "false island"
     TOO_SMALL = "too small"
     TOO_LARGE = "too large"
-    OUTLINE = "outlines differ"
+    OUTLINE = "boundary error"
     NONE = "no difference"
 
 
@@ -72,7 +73,7 @@ def diagnose(pair: CasePair, structure: str) -> Diagnosis:
     if not gt.any():
         return _spurious(pair, structure, pred, volume)
     if np.array_equal(pred, gt):
-        return Diagnosis(FailureKind.NONE, "both masks are the same voxel by voxel")
+        return Diagnosis(FailureKind.NONE, "both masks are identical")
     mistaken = _mislabelled(pair, structure, pred) or _mirrored(pred, gt, pair)
     if mistaken:
         return mistaken
@@ -96,15 +97,17 @@ def _missed(pair: CasePair, structure: str, gt: Bools, volume: float) -> Diagnos
     other = max(others, key=lambda name: others[name], default="")
     if other and others[other] >= INSIDE_OTHER:
         kind = FailureKind.SWAPPED if _opposite(structure, other) else FailureKind.MISLABELLED
-        return Diagnosis(kind, f"its {size} are predicted as {other} ({others[other]:.0%})")
-    return Diagnosis(FailureKind.MISSED, f"nothing was predicted where the ground truth has {size}")
+        return Diagnosis(kind, f"its {size} are predicted as {other} ({percent(others[other])})")
+    return Diagnosis(FailureKind.MISSED, f"no prediction; the ground truth has {size}")
 
 
 def _spurious(pair: CasePair, structure: str, pred: Bools, volume: float) -> Diagnosis:
     others = {name: part for name, part in pair.shares_inside(pred, "gt").items() if name != structure}
     other = max(others, key=lambda name: others[name], default="")
-    where = f", {others[other]:.0%} of it inside {other}" if other and others[other] >= INSIDE_OTHER else ""
-    return Diagnosis(FailureKind.SPURIOUS, f"{_ml(np.count_nonzero(pred) * volume)} predicted, there is none{where}")
+    where = f", {percent(others[other])} of it inside {other}" if other and others[other] >= INSIDE_OTHER else ""
+    return Diagnosis(
+        FailureKind.SPURIOUS, f"{_ml(np.count_nonzero(pred) * volume)} predicted, none in the ground truth{where}"
+    )
 
 
 def _mislabelled(pair: CasePair, structure: str, pred: Bools) -> Diagnosis | None:
@@ -115,7 +118,9 @@ def _mislabelled(pair: CasePair, structure: str, pred: Bools) -> Diagnosis | Non
     if not other or shares[other] < INSIDE_OTHER or own > 0.3:
         return None
     kind = FailureKind.SWAPPED if _opposite(structure, other) else FailureKind.MISLABELLED
-    return Diagnosis(kind, f"{shares[other]:.0%} of the prediction lie inside {other}, {own:.0%} inside {structure}")
+    return Diagnosis(
+        kind, f"{percent(shares[other])} of the prediction is inside {other}, {percent(own)} inside {structure}"
+    )
 
 
 def _opposite(one: str, other: str) -> bool:
@@ -177,7 +182,7 @@ def _part_missed(pred: Bools, gt: Bools) -> Diagnosis | None:
     share = missed / int(np.count_nonzero(gt))
     if not alone or missed < LOST_SHARE * lost or share < LOST_VOLUME:
         return None
-    return Diagnosis(FailureKind.PART_MISSED, f"{len(alone)} of {total} parts missed, {share:.0%} of the volume")
+    return Diagnosis(FailureKind.PART_MISSED, f"{len(alone)} of {total} parts missed, {percent(share)} of the volume")
 
 
 def _untouched(mask: Bools, other: Bools) -> tuple[list[int], int]:
@@ -207,7 +212,7 @@ def _cut(
             edge = in_gt[0] + box[axis].start <= 1 if end == 0 else in_gt[-1] + box[axis].start >= shape[axis] - 2
             kind = FailureKind.CUT_AT_EDGE if edge else FailureKind.CUT
             which = f"{_ENDS[axis][end]} end" if pair.gt.in_space else f"{('start', 'end')[end]} along axis {axis}"
-            words = f"nothing is predicted in the {slices} slices at its {which} ({gone / whole:.0%} of it)"
+            words = f"nothing is predicted in the {slices} slices at its {which} ({percent(gone / whole)} of it)"
             return Diagnosis(kind, words)
     return None
 
@@ -222,7 +227,9 @@ def _leaked(pair: CasePair, structure: str, pred: Bools, gt: Bools, volume: floa
     other = max(shares, key=lambda name: shares[name], default="")
     if not other or shares[other] < LEAK_SHARE:
         return None
-    return Diagnosis(FailureKind.LEAK, f"{_ml(count * volume)} too much, {shares[other]:.0%} of it inside {other}")
+    return Diagnosis(
+        FailureKind.LEAK, f"{_ml(count * volume)} over-segmented, {percent(shares[other])} of it inside {other}"
+    )
 
 
 def _island(pred: Bools, gt: Bools, volume: float) -> Diagnosis | None:
@@ -233,13 +240,13 @@ def _island(pred: Bools, gt: Bools, volume: float) -> Diagnosis | None:
     alone, _ = _untouched(pred, gt)
     if not alone or max(alone) < ISLAND_SHARE * extra:
         return None
-    return Diagnosis(FailureKind.ISLAND, f"a part of {_ml(max(alone) * volume)} lies apart from the structure")
+    return Diagnosis(FailureKind.ISLAND, f"a part of {_ml(max(alone) * volume)} is separate from the structure")
 
 
 def _size(pred: Bools, gt: Bools, volume: float) -> Diagnosis:
     lost, extra = int(np.count_nonzero(gt & ~pred)), int(np.count_nonzero(pred & ~gt))
     whole = int(np.count_nonzero(gt)) * volume
-    words = f"{_ml(lost * volume)} missing and {_ml(extra * volume)} too much, of {_ml(whole)}"
+    words = f"{_ml(lost * volume)} under-, {_ml(extra * volume)} over-segmented (of {_ml(whole)})"
     if lost > 2 * extra:
         return Diagnosis(FailureKind.TOO_SMALL, words)
     return Diagnosis(FailureKind.TOO_LARGE if extra > 2 * lost else FailureKind.OUTLINE, words)

@@ -1,4 +1,4 @@
-"""Noise floors in words: below which difference numbers mean nothing, and where that is not known."""
+"""Sentences about noise floors: the differences that the position of the voxel grid alone can cause."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from segauge.plural import counted
 from segauge.scores import MetricInfo
 from segauge.stats.noise_floors import Floor
 
-#: What a reader sees who points at a floor.
+#: The hint at a noise floor.
 HINT = (
-    f"Two values of one case that differ by less cannot be told apart (95 %): 2.8 times the standard deviation over "
-    f"{GRIDS} places of the voxel grid, root mean square over the cases."
+    f"Smaller differences between two values of one case can be due to the position of the voxel grid alone (95 %): "
+    f"2.8 times the standard deviation over {GRIDS} positions of the grid, root mean square over the cases."
 )
-MEAN_HINT = "The same of two means over these cases, whose grids lie independently."
+MEAN_HINT = "The same for two means over these cases, whose grids are independent."
 #: The same for a methods section.
 METHODS = (
     f"The noise floor of a metric is 1.96 times the square root of 2 times its standard deviation over {GRIDS} grids "
-    "shifted by up to half a voxel, both objects being drawn again with the boundary that a Gaussian neighbourhood of "
-    "their masks suggests; root mean square over the cases."
+    "shifted by up to half a voxel, root mean square over the cases. On each grid both objects were drawn again, with "
+    "the boundary estimated from a Gaussian neighbourhood of their masks."
 )
 #: What the floor of a difference between two models is, and how the figure of differences shows it.
 DIFFERENCE_HINT = (
-    "A difference of two models' means lies below the noise floor where moving the grids could make it (95 %), the "
-    "noise of both being taken as independent."
+    "A difference between the means of two models is below the noise floor if shifted voxel grids alone can cause it "
+    "(95 %, with independent noise of both models)."
 )
-FLOOR_BARS = " Grey bars: differences below the noise floor, which moving the voxel grid alone can make."
+FLOOR_BARS = " Grey bars: differences below the noise floor, which shifted voxel grids alone can cause."
 
 #: Structures that a sentence names one by one; of more, those with the lowest and the highest floor.
 _MOST_NAMED = 3
@@ -56,11 +56,13 @@ def floor_sentences(metrics: Sequence[MetricInfo], floors: Mapping[str, Mapping[
         found = {name: kept[info.key] for name, kept in floors.items() if info.key in kept}
         cases = {name: x for name, floor in found.items() if (x := floor.one_case) is not None}
         if cases:
-            lines.append(f"{info.name}: differences below {_named(cases, info.unit)} mean nothing at this spacing.")
+            lines.append(
+                f"{info.name}: differences below {_named(cases, info.unit)} are within the noise floor at this spacing."
+            )
     if lines:
         lines.append(
-            "That much the numbers of one case move although nothing changes but the place of the voxel grid; means "
-            "over n cases move less, by the square root of n."
+            "The position of the voxel grid alone changes the values of one case by this much; means over n cases "
+            "change less, by the square root of n."
         )
     return [*lines, *unknown_sentences(metrics, floors)]
 

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from segauge.errors import SegaugeError
 from segauge.evaluation import Case, EvaluationResult
 from segauge.report.failures import Diagnosis, diagnose
-from segauge.report.notable import NotableCase, worst_cases
+from segauge.report.notable import NotableCase, once_per_case, worst_cases
 from segauge.report.pairs import CasePair, ImageSource, background, read_pair
 from segauge.report.slices import Plane, planes
 from segauge.report.surfaces import Surface, surface_of
@@ -73,17 +73,10 @@ def gallery(
 def _chosen(result: EvaluationResult, info: MetricInfo, most: int) -> list[NotableCase]:
     """Return what to draw: structures missed or invented fill at most half of the gallery, the worst others follow."""
     every = len(result.table.structures) * len(result.table.cases)
-    failed = _once_per_case(worst_cases(result, info, every, among=(Status.MISSED, Status.SPURIOUS)))
-    present = _once_per_case(worst_cases(result, info, every, among=(Status.PRESENT,)))
+    failed = once_per_case(worst_cases(result, info, every, among=(Status.MISSED, Status.SPURIOUS)))
+    present = once_per_case(worst_cases(result, info, every, among=(Status.PRESENT,)))
     room = max(most // 2, most - len(present))
-    return _once_per_case([*failed[:room], *present])[:most]
-
-
-def _once_per_case(found: Iterable[NotableCase]) -> list[NotableCase]:
-    kept: dict[str, NotableCase] = {}
-    for one in found:
-        kept.setdefault(one.case, one)
-    return list(kept.values())
+    return once_per_case([*failed[:room], *present])[:most]
 
 
 def _viewed(
@@ -139,7 +132,7 @@ def _item(
     remark: str,
 ) -> GalleryItem:
     pred, gt = pair.masks(one.structure)
-    shown, other, words = (pred, gt, "prediction") if pred.any() else (gt, pred, "ground truth, nothing was predicted")
+    shown, other, words = (pred, gt, "prediction") if pred.any() else (gt, pred, "ground truth (no prediction)")
     surface = surface_of(shown, other, pair.upright.spacing) if shown.any() and shown.shape[2] > 1 else None
     largest = float(surface.distances.max()) if surface is not None else 0.0
     return GalleryItem(

@@ -26,7 +26,7 @@ from segauge.report.gallery import GalleryItem, gallery
 from segauge.report.illustrations import Illustration, illustrations, volume_agreement
 from segauge.report.lesions import lesion_sizes
 from segauge.report.methods import citations, file_rows, paragraph, protocol_rows
-from segauge.report.notable import NotableCase, surprising_cases, worst_cases
+from segauge.report.notable import NotableCase, once_per_case, surprising_cases, worst_cases
 from segauge.report.summary import Summary
 from segauge.report.tables import case_table, estimate_table, result_table
 from segauge.report.viewer import niivue
@@ -91,6 +91,7 @@ def report_text(
     known = None if cases is None else list(cases)
     shown = gallery(result, known, summary.leading, images=images, most=worst) if known and worst > 0 else []
     sizes = lesion_sizes(result, known) if known else {}
+    every = len(result.table.cases) * len(result.table.structures)
     return page(
         "report.html.j2",
         title=title or "Segmentation report",
@@ -99,7 +100,7 @@ def report_text(
         pictures=_by_section([Picture.of(one) for one in illustrations(summary, sizes)]),
         structures=structure_table(summary),
         agreement=_agreement_table(result),
-        worst=_notable_table(worst_cases(result, summary.leading[0], 6)),
+        worst=_notable_table(once_per_case(worst_cases(result, summary.leading[0], every))[:worst]),
         surprising=_notable_table(surprising_cases(result, summary.leading)),
         paragraph=paragraph(summary),
         references=citations(summary),

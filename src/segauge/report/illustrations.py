@@ -114,7 +114,7 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
     )
     words += failures if any(point.failed for point in points) else ". "
     if left_out:
-        words += f"{agreeing(left_out, 'without a number is', 'without a number are')} not drawn. "
+        words += f"Not drawn: {agreeing(left_out, 'undefined value', 'undefined values')}. "
 
     def make() -> Any:
         bounds = info.scale.finite_bounds
@@ -123,7 +123,7 @@ def _distribution(summary: Summary, info: MetricInfo) -> Illustration:
         return figures.raincloud(points, axis=info.title, bounds=bounds)
 
     if not points:
-        return Illustration(f"distribution-{info.key}", info.name, "No case has a number.", make)
+        return Illustration(f"distribution-{info.key}", info.name, "No case has a value.", make)
     hint = "Point at a box or a dot to see what it is." if many else "Point at a dot to see the case."
     return Illustration(f"distribution-{info.key}", info.name, words.strip(), make, hint)
 
@@ -323,8 +323,8 @@ def _gaps(key: str, info: MetricInfo, report: SubgroupReport) -> Illustration:
     return Illustration(
         f"subgroups-{_slug(key)}-gaps",
         f"Gaps between groups of {key}",
-        f"Difference of the groups' means; intervals and p-values hold for all pairs of groups together. Gaps that "
-        f"are significant are marked.{more}",
+        f"Difference of the groups' means; intervals and p-values are corrected for all pairs of groups. Marked: "
+        f"significant gaps.{more}",
         lambda: figures.forest(rows, axis=f"difference of {info.title}", reference=0.0),
     )
 

@@ -20,28 +20,28 @@ _MATCHED = re.compile(r"(lesion|det)_(tp|fp|fn|recall|precision|f1)|[sp]q")
 
 
 def paragraph(summary: Summary) -> str:
-    """Return how the numbers were made, as a methods section would say it."""
+    """Return how the numbers were computed, as a paragraph for a methods section."""
     result = summary.result
     versions = result.protocol.get("versions", {})
     options = result.protocol.get("options", {})
     release = f" {versions['segauge']}" if "segauge" in versions else ""
     names = _listed([_lower_first(info.name) for info in summary.metrics if "@" not in info.key])
     sentences = [
-        f"Predictions were compared with the ground truth with segauge{release}.",
+        f"Predictions were compared with the ground truth using segauge{release}.",
         f"We report {names}." if names else "",
         _surface_words(options) if any(info.needs == "surface" for info in result.metrics) else "",
         _tolerance_words(options) if any(info.key == "nsd" for info in result.metrics) else "",
         _matching_words(options) if any(_MATCHED.fullmatch(info.key) for info in result.metrics) else "",
         NOISE_FLOORS if summary.floors else "",
         _geometry_words(options),
-        _failure_words(summary),
+        policy_words(result.policy),
         _interval_words(summary),
     ]
     return " ".join(sentence for sentence in sentences if sentence)
 
 
 def _lower_first(name: str) -> str:
-    """Return a name as it stands within a sentence; acronyms and proper names (Dice, IoU) keep their capitals."""
+    """Return a name as it is written within a sentence; acronyms and proper names (Dice, IoU) keep their capitals."""
     first = name.split(" ", 1)[0]
     return name if not first[1:].islower() or first in ("Dice", "Hausdorff") else name[0].lower() + name[1:]
 
@@ -53,8 +53,8 @@ def _listed(names: list[str]) -> str:
 _SURFACES = {
     "marching-cubes": "marching-cubes surfaces",
     "voxel": "the outer faces of the voxels",
-    "subvoxel": "sub-voxel surfaces (marching cubes with vertices where a Gaussian neighbourhood, and across thick "
-    "slices the outlines in them, put the boundary)",
+    "subvoxel": "sub-voxel surfaces (marching cubes with vertices placed by a Gaussian neighbourhood of the mask and, "
+    "across thick slices, by the outlines in the slices)",
 }
 
 
@@ -62,22 +62,24 @@ def _surface_words(options: Mapping[str, Any]) -> str:
     convention = check_convention(options.get("convention"))
     if convention is not None:
         return (
-            f"Distances were measured as {convention.tool} does, between {convention.surface}; Hausdorff percentiles: "
+            f"Distances were computed as in {convention.tool}, between {convention.surface}; Hausdorff percentiles: "
             f"{convention.percentile}."
         )
     surface = options.get("surface", "marching-cubes")
     made = _SURFACES[surface]
     percentiles = (
-        "the larger of the two directions" if options.get("hd", "directed") == "directed" else "both directions pooled"
+        "the larger of the two directed values"
+        if options.get("hd", "directed") == "directed"
+        else "computed over both directions pooled"
     )
     return (
-        f"Distances were measured between {made}, weighted by area, with the voxel size of the files; Hausdorff "
-        f"percentiles are those of {percentiles}."
+        f"Distances were computed between {made}, weighted by area, in physical units; Hausdorff percentiles are "
+        f"{percentiles}."
     )
 
 
 def _tolerance_words(options: Mapping[str, Any]) -> str:
-    """Return the tolerance of each structure where they differ; one that all share stands in the metric's name."""
+    """Return the tolerance of each structure where they differ; one that all share is in the metric's name."""
     tolerance = options.get("nsd_tolerance_mm")
     if not isinstance(tolerance, Mapping) or len(set(tolerance.values())) < 2:
         return ""
@@ -92,20 +94,16 @@ def _matching_words(options: Mapping[str, Any]) -> str:
 
 def _geometry_words(options: Mapping[str, Any]) -> str:
     if options.get("trust_array"):
-        return "Images were compared voxel by voxel, whatever their headers said."
+        return "Images were compared voxel by voxel; their headers were ignored."
     if options.get("resample"):
-        return f"Predictions on another grid were resampled to the ground truth's ({options['resample']} neighbour)."
-    return "Pairs whose grids differ by more than flips or the order of axes were refused, not resampled."
-
-
-def _failure_words(summary: Summary) -> str:
-    words = policy_words(summary.result.policy)
-    return words[0].upper() + words[1:]
+        how = f"{options['resample']} neighbour"
+        return f"Predictions on another grid were resampled to the grid of the ground truth ({how})."
+    return "Pairs whose grids differ by more than flips or the order of axes were rejected, not resampled."
 
 
 def _interval_words(summary: Summary) -> str:
     if not summary.interval_methods:
-        return "There are too few cases for intervals."
+        return "No intervals are given because there are too few cases."
     names = _listed([METHODS[key].name if key in METHODS else key for key in summary.interval_methods])
     result = summary.result
     random = any(METHODS[key].is_random for key in summary.interval_methods if key in METHODS)
@@ -118,7 +116,7 @@ def _interval_words(summary: Summary) -> str:
 
 
 def citations(summary: Summary) -> tuple[Reference, ...]:
-    """Return what to cite beside segauge."""
+    """Return what to cite in addition to segauge."""
     agreement = ["bland1999"] if {"pred_volume", "gt_volume"} <= set(summary.result.metric_names) else []
     return references_for(summary.result.metrics, summary.interval_methods, others=agreement)
 

@@ -29,7 +29,7 @@ def worst_cases(
 ) -> list[NotableCase]:
     """Return the worst structures of cases by a metric: failures first, then the worst numbers.
 
-    `among` says which statuses count.
+    `among` are the statuses that count.
     """
     table = result.table
     column = table.metrics.index(info.key)
@@ -54,6 +54,14 @@ def _notable(result: EvaluationResult, info: MetricInfo, i: int, j: int) -> Nota
     words = status.value if status.is_failure else f"{info.name} {value:.3g}"
     reason = table.reasons.get((case, structure), "")
     return NotableCase(case, structure, None if math.isnan(value) else value, f"{words}: {reason}" if reason else words)
+
+
+def once_per_case(found: Iterable[NotableCase]) -> list[NotableCase]:
+    """Return the first entry of each case."""
+    kept: dict[str, NotableCase] = {}
+    for one in found:
+        kept.setdefault(one.case, one)
+    return list(kept.values())
 
 
 def surprising_cases(result: EvaluationResult, leading: Sequence[MetricInfo], most: int = 8) -> list[NotableCase]:
@@ -109,7 +117,7 @@ def _disagreements(
         if (a > 0.5 and b < 0.05) or (b > 0.5 and a < 0.05):
             good, bad = (one, other) if a > b else (other, one)
             columns = {one.key: first, other.key: second}
-            words = f"good by {good.name} ({columns[good.key][i]:.3g}), bad by {bad.name} ({columns[bad.key][i]:.3g})"
+            words = f"good {good.name} ({columns[good.key][i]:.3g}), poor {bad.name} ({columns[bad.key][i]:.3g})"
             # Beside distances in robust standard deviations, a disagreement counts as much as a moderate outlier.
             yield 4.0 * abs(a - b), NotableCase(result.table.cases[i], structure, float(first[i]), words)
 

@@ -110,7 +110,7 @@ class Summary:
 
     @cached_property
     def metrics(self) -> tuple[MetricInfo, ...]:
-        """The metrics that stand for themselves; a noise floor is said beside its metric."""
+        """The metrics that stand for themselves; a noise floor is shown with its metric."""
         keys = self.result.metric_names
         return tuple(info for info in self.known if not is_floor(info.key, keys))
 
@@ -246,11 +246,8 @@ class Summary:
             kinds[status.value] = kinds.get(status.value, 0) + 1
         words = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
         without_truth = Status.GROUND_TRUTH_UNREADABLE.value in kinds
-        left_out = "a case whose ground truth cannot be read is left out; " if without_truth else ""
-        return [
-            f"{len(failed)} of {_counted(self.n_cases, 'case')} could not be measured ({words}); "
-            f"{left_out}{policy_words(self.result.policy)}"
-        ]
+        excluded = " Cases with an unreadable ground truth were excluded." if without_truth else ""
+        return [f"{len(failed)} of {_counted(self.n_cases, 'case')} could not be measured ({words}).{excluded}"]
 
     def _remarks(self) -> list[str]:
         notes = self.result.notes
@@ -295,21 +292,21 @@ def _drop(one: Estimate) -> float:
 
 
 def policy_words(policy: MissingPolicy) -> str:
-    """Return in words what cases without a number count as."""
+    """Return what was done with cases without a value, in sentences that can be published."""
     failed = {
-        "auto": "a failed case counts as the worst value where the scale has one (0 for Dice); where it has none, as a "
-        "distance, it is left out of the mean and counted",
-        "worst": "a failed case counts as the worst value of the scale",
-        "penalty": "a failed case counts as the worst value of the scale, or as a penalty where it has none",
-        "last": "a failed case has no value, is counted, and ranks behind all others",
-        "exclude": "failed cases are left out and counted",
+        "auto": "Failed cases were assigned the worst value of the scale (0 for Dice). Distances of failed cases are "
+        "undefined; they were excluded and counted.",
+        "worst": "Failed cases were assigned the worst value of the scale.",
+        "penalty": "Failed cases were assigned the worst value of the scale, or a penalty where the scale has none.",
+        "last": "Failed cases have no value; they were counted and rank last.",
+        "exclude": "Failed cases were excluded and counted.",
     }[policy.failed]
     absent = {
-        "exclude": "where neither mask holds a structure, overlap and distances are left out; counts and volumes are 0",
-        "perfect": "structures that neither mask holds are taken for perfect",
+        "exclude": "Structures absent from both masks were excluded (counts and volumes: 0).",
+        "perfect": "Structures absent from both masks were scored as perfect.",
     }[policy.absent]
-    missing = "; cases without a prediction are left out and counted" if policy.missing == "exclude" else ""
-    return f"{failed}; {absent}{missing}."
+    missing = " Cases without a prediction were excluded and counted." if policy.missing == "exclude" else ""
+    return f"{failed} {absent}{missing}"
 
 
 def value_text(estimate: Estimate) -> str:

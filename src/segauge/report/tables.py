@@ -130,13 +130,12 @@ def _notes(summary: Summary, metrics: Sequence[MetricInfo]) -> tuple[str, ...]:
     """Return how intervals were made, what failures count as, and what a noise floor is."""
     used = summary.methods_of(metrics)
     names = "; ".join(f"{METHODS[key].name} ({', '.join(keys)})" for key, keys in used.items())
-    words = policy_words(summary.result.policy)
     keys = [info.key for info in metrics]
     floors = any(summary.floor_range(info) for info in metrics)
     return (
         *([f"Interval methods: {names}."] if used else []),
         *interval_notes(summary.by_structure, keys, summary.result.confidence),
-        f"{words[0].upper()}{words[1:]}",
+        policy_words(summary.result.policy),
         *([f"Floor: {HINT[0].lower()}{HINT[1:]}"] if floors else []),
     )
 

@@ -178,7 +178,7 @@ def critical_difference(
 
 
 def _not_apart(names: Sequence[str]) -> str:
-    return f"not told apart: {', '.join(names)}"
+    return f"tied: {', '.join(names)}"
 
 
 def _stems(
