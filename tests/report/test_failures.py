@@ -98,7 +98,7 @@ def test_a_part_without_prediction_is_missed_not_cut_off():
     found = kind_of(small, large | small)
     assert found.kind is FailureKind.PART_MISSED
     share = np.count_nonzero(large) / np.count_nonzero(large | small)
-    assert found.words == f"1 of 2 parts missed, {share:.0%} of the volume"
+    assert found.words == f"1 of 2 parts missed, {100 * share:.0f} % of the volume"
     # Most of what is missing belongs to the part that is there in part.
     cut = large.copy()
     cut[:, :, :10] = 0

@@ -124,7 +124,7 @@ def test_sentences_name_few_structures_one_by_one_and_of_many_the_ends():
     }
     assert "0.28 mm (a) to 1.1 mm (d) are" in floor_sentences([hd95], floors)[0]
     del floors["d"]
-    assert "0.28 mm (a), 0.55 mm (b) and 0.83 mm (c) mean" in floor_sentences([hd95], floors)[0]
+    assert "0.28 mm (a), 0.55 mm (b) and 0.83 mm (c) are" in floor_sentences([hd95], floors)[0]
     assert "below 0.83 mm are" in floor_sentences([hd95], {"c": floors["c"]})[0]
     assert floor_sentences([metric("iou")], floors) == []
     assert floor_sentences([hd95], {}) == []
