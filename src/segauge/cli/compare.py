@@ -17,7 +17,7 @@ from segauge.cli.structures import Chosen, chosen_structures, structure_file
 from segauge.cli.terminal import console, say_written, show, tell
 from segauge.errors import InvalidInput
 from segauge.evaluation import EvaluationResult, read_result
-from segauge.io.layouts.finding import find_pairs
+from segauge.io.layouts import find_pairs
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores, read_metadata
 from segauge.io.tables.audit import Audit

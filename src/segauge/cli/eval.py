@@ -19,7 +19,7 @@ from segauge.cli.terminal import say_written, shows_progress, tell
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.io.dicom_series import holds_series
-from segauge.io.layouts.finding import LAYOUTS, find_pairs
+from segauge.io.layouts import LAYOUTS, find_pairs
 from segauge.io.layouts.grand_challenge import write_metrics
 from segauge.io.layouts.nnunet import write_summary
 from segauge.io.layouts.pairs import Pairing, image_column, image_files, read_pairs

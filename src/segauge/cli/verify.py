@@ -12,7 +12,7 @@ from segauge.cli.parsing import COUNT, PATH
 from segauge.cli.terminal import show
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, verify
-from segauge.io.layouts.finding import find_pairs
+from segauge.io.layouts import find_pairs
 
 #: Differences that are printed before the rest is only counted.
 _SHOWN = 20

@@ -17,10 +17,9 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput, UnreadableFile, option
 from segauge.grid import Grid, normalize_spacing
 from segauge.io.gate import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes, foreign_failures
-from segauge.io.layers import choose_volume, is_partition, refuse_frame
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import ByteStream, open_file, read_exactly, stored_size
-from segauge.io.voxels import labels_from_array, read_voxels
+from segauge.io.voxels import choose_volume, is_partition, labels_from_array, read_voxels, refuse_frame
 from segauge.labelmap import LabelArray, LabelMap
 
 NPY_MAGIC = b"\x93NUMPY"

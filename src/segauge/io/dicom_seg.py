@@ -24,8 +24,8 @@ from segauge.io.dicom_planes import (
     tilt_degrees,
 )
 from segauge.io.gate import check_dimensions
-from segauge.io.layers import Block, foreground_box, stack_layers
 from segauge.io.reading import Reading, ReadOptions, SpacingSource
+from segauge.io.voxels import Block, foreground_box, stack_layers
 from segauge.labelmap import LabelArray, LabelMap
 
 #: Fractions of at least this share of the maximum are foreground, unless the caller says otherwise.

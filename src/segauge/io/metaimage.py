@@ -11,10 +11,10 @@ import numpy as np
 from segauge.errors import InvalidInput, UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.gate import check_dimensions
-from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, SpacingSource
 from segauge.io.streams import open_file
 from segauge.io.text_headers import Payload, beside, numbers, read_payload, whole_numbers
+from segauge.io.voxels import choose_volume, refuse_frame
 from segauge.labelmap import LabelArray, LabelMap
 
 _TYPES = {

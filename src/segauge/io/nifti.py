@@ -18,11 +18,10 @@ import numpy as np
 
 from segauge.errors import UnreadableFile
 from segauge.io.gate import MAX_DEFLATE_RATIO, check_dimensions, check_stored_bytes
-from segauge.io.layers import choose_volume, refuse_frame
 from segauge.io.nifti_header import NIFTI1_SIZE, NIFTI2_SIZE, NiftiHeader, Space, parse_header, space_of
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions
 from segauge.io.streams import GZIP_MAGIC, ByteStream, InflatingStream, open_file, read_exactly, stored_size
-from segauge.io.voxels import read_voxels
+from segauge.io.voxels import choose_volume, read_voxels, refuse_frame
 from segauge.labelmap import LabelArray, LabelMap
 
 #: Names longer than this are cut: no structure is called so, and messages must stay readable.

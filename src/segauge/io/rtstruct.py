@@ -12,9 +12,9 @@ import numpy as np
 from segauge.errors import GridMismatch, InvalidInput, UnknownStructure, UnreadableFile, option
 from segauge.grid import Grid
 from segauge.io.gate import Limits, check_dimensions
-from segauge.io.layers import Block, stack_layers
 from segauge.io.reading import Reading, ReadOptions, ReferenceGrid, SpacingSource
 from segauge.io.structure_sets import Contour, Points, Roi, StructureSet, fill, read_structure_set, without_repeats
+from segauge.io.voxels import Block, stack_layers
 from segauge.labelmap import LabelMap
 from segauge.plural import counted
 

@@ -19,11 +19,11 @@ from segauge.io.dicom_objects import dicom_kind
 from segauge.io.dicom_series import Series, SeriesNotFound, holds_series, read_series
 from segauge.io.formats import identify, image_stem
 from segauge.io.gate import DEFAULT_LIMITS, Limits
-from segauge.io.layers import Block, foreground_box, stack_layers
 from segauge.io.reading import DEFAULT_OPTIONS, Reading, ReadOptions, ReferenceGrid
 from segauge.io.rtstruct import check_frame_of_reference, fill_regions, region_named
 from segauge.io.streams import list_folder
 from segauge.io.structure_sets import read_structure_set, referenced_series
+from segauge.io.voxels import Block, foreground_box, stack_layers
 from segauge.labelmap import LabelMap
 
 

@@ -19,15 +19,12 @@ from segauge.geometry.redrawing import redrawable
 from segauge.grid import normalize_spacing
 from segauge.metrics.overlap import dice
 from segauge.metrics.surface import (
+    OF_ONE_EMPTY,
     HdMode,
     Spacing,
-    assd,
     compute_surface_distances,
-    hausdorff,
-    hausdorff95,
-    masd,
     mask_pair,
-    nsd,
+    values_of,
 )
 
 Floats = npt.NDArray[np.float64]
@@ -112,10 +109,9 @@ def _measured(
     """Return the metrics on one grid; distances to an object that is not on it are infinite."""
     found = {"dice": dice(*masks)}
     if not all(mask.any() for mask in masks):
-        return found | dict.fromkeys(("hd", "hd95", "assd", "masd"), math.inf) | {"nsd": 0.0}
+        return found | OF_ONE_EMPTY
     sd = compute_surface_distances(masks[0], masks[1], edges, surface=surface, threads=threads)
-    found |= {"hd": hausdorff(sd), "hd95": hausdorff95(sd, hd), "assd": assd(sd), "masd": masd(sd)}
-    return found | {"nsd": nsd(sd, tolerance)}
+    return found | values_of(sd, tolerance, hd)
 
 
 def _spread(values: list[float]) -> float:

@@ -84,15 +84,19 @@ def surface_metrics(
     if masks is None:
         return {"hd": 0.0, "hd95": 0.0, "assd": 0.0, "masd": 0.0, "nsd": 1.0}
     if not (masks.pred_count and masks.gt_count):
-        return {**dict.fromkeys(("hd", "hd95", "assd", "masd"), float("inf")), "nsd": 0.0}
+        return dict(OF_ONE_EMPTY)
     sd = measure_surface_distances(masks.pred, masks.gt, linear, surface=kind, threads=threads)
-    return {
-        "hd": hausdorff(sd),
-        "hd95": hausdorff95(sd),
-        "assd": assd(sd),
-        "masd": masd(sd),
-        "nsd": nsd(sd, tolerance),
-    }
+    return values_of(sd, tolerance)
+
+
+#: What `surface_metrics` answers where one of the masks is empty.
+OF_ONE_EMPTY = {**dict.fromkeys(("hd", "hd95", "assd", "masd"), math.inf), "nsd": 0.0}
+
+
+def values_of(sd: SurfaceDistances, tolerance: float, mode: HdMode = "directed") -> dict[str, float]:
+    """Return hd, hd95, assd, masd (mm) and nsd of distances that were computed before."""
+    distances = {"hd": hausdorff(sd), "hd95": hausdorff95(sd, mode), "assd": assd(sd), "masd": masd(sd)}
+    return {**distances, "nsd": nsd(sd, tolerance)}
 
 
 def hd(pred: npt.ArrayLike, gt: npt.ArrayLike, spacing: Spacing = 1.0) -> float:

@@ -3,7 +3,7 @@
 import pytest
 
 from segauge.errors import InvalidInput
-from segauge.io.layouts.finding import find_pairs
+from segauge.io.layouts import find_pairs
 from segauge.io.layouts.pairs import guessed_names, image_column, read_pairs, write_pairs
 
 

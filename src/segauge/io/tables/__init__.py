@@ -3,7 +3,7 @@
 from segauge.io.tables.audit import Audit, Finding, Repairs
 from segauge.io.tables.reading import FORMATS, ImportedScores, TableFormat, metadata_column, read_metadata, read_scores
 from segauge.io.tables.rules import RuleDifferences, Rules, rule_differences
-from segauge.io.tables.writing import write_scores
+from segauge.io.tables.score_files import write_scores
 
 __all__ = [
     "FORMATS", "Audit", "Finding", "ImportedScores", "Repairs", "RuleDifferences", "Rules", "TableFormat",

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import cast
 
 from segauge.errors import InvalidInput, option
-from segauge.io.tables import results_json, text_tables, tools
+from segauge.io.tables import score_files, text_tables, tools
 from segauge.io.tables.audit import Audit, Repairs, assemble
 from segauge.io.tables.cells import Cell, Names, Reading
 from segauge.io.tables.delimited import Frame, TextTable, frame_table, is_frame, read_delimited
@@ -37,7 +37,7 @@ FORMATS: dict[str, TableFormat] = {
         TableFormat("touchstone", "Touchstone folder (dsc.csv, nsd.csv)", tools.is_touchstone, tools.read_touchstone),
         TableFormat("nnunet", "nnU-Net summary.json", tools.is_nnunet, tools.read_nnunet),
         TableFormat("monai", "MONAI *_raw.csv", tools.is_monai, tools.read_monai),
-        TableFormat("segauge", "segauge or segbench JSON", results_json.recognises, results_json.read),
+        TableFormat("segauge", "segauge or segbench JSON", score_files.recognises, score_files.read),
         TableFormat("panoptica", "panoptica TSV, JSONL or JSON", tools.is_panoptica, tools.read_panoptica),
         TableFormat("long", "long table (challengeR, Rankings Reloaded)", text_tables.is_long, text_tables.read_long),
         TableFormat("wide", "wide table (CSV or Parquet)", text_tables.is_wide, text_tables.read_wide),
