@@ -114,8 +114,8 @@ def test_refused_geometry_leads_to_the_doctor(folders, capsys):
         (["--json", "{}"], "is a folder; expected the name of a file to write"),
         (["--report", "{}/r.html", "--images", "{}/nowhere"], "nowhere: cannot be listed"),
         (["--structures", "9"], "--structures all (Python"),
-        (["--structures", "a=1,a=2"], "The structure 'a' stands twice: join its labels, as in NAME=1+2"),
-        (["--structures", "a=1", "--pred-structures", "a=1,a=2"], "The structure 'a' stands twice"),
+        (["--structures", "a=1,a=2"], "The structure 'a' is listed twice: join its labels, as in NAME=1+2"),
+        (["--structures", "a=1", "--pred-structures", "a=1,a=2"], "The structure 'a' is listed twice"),
         (["--label", "1", "--structures", "2"], "Give --label or --structures, not both"),
         (
             ["--structures", "a=1", "--nsd-tolerance", "b=1"],

@@ -333,7 +333,7 @@ def test_what_the_audit_assumed_is_told_by_every_command(tmp_path, capsys, comma
     run_command = segbench if command == "claim" else main
     run_command([command, *map(str, given)])
     said = " ".join(capsys.readouterr().err.split())
-    assert "1 cell has no row for every model, such as spleen of c00: taken for structures" in said
+    assert "1 cell has no row for every model, such as spleen of c00. Treated as absent structures" in said
     assert command != "diff" or "note: before: 1 cell" in said
 
 

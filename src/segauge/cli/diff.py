@@ -159,7 +159,7 @@ def _print(found: Difference) -> None:
 
 
 def _print_changes(title: str, changes: Sequence[Change], level: float) -> None:
-    """Print a table of changes; columns in which nothing stands are left out by it."""
+    """Print a table of changes; empty columns are left out."""
     with_floors = any(change.noise_floor is not None for change in changes)
     head = [
         "structure", "metric", "verdict", f"change [{100 * level:g} %]", "p", "n", "before", "after",

@@ -192,7 +192,7 @@ def evaluated(
 
 
 def cases_of(pairing: Pairing, args: argparse.Namespace) -> tuple[list[Case], list[str]]:
-    """Return the cases with their metadata, and what the table of metadata lacks or has too much."""
+    """Return the cases with their metadata, and what is missing in the table of metadata or belongs to no case."""
     known = {} if args.metadata is None else read_metadata(args.metadata, key=args.key)
     ids = {pair.case_id for pair in pairing.pairs}
     if all(pair.pred is None for pair in pairing.pairs):

@@ -1,4 +1,4 @@
-"""`segauge import`: everybody's result files to one score file, after a strict audit."""
+"""`segauge import`: result files of other tools to one score file, after a strict audit."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "import",
-        description="Reads Touchstone folders, challengeR and Rankings Reloaded CSV, nnU-Net summary.json, MONAI "
-        "*_raw.csv, panoptica tables, segauge and segbench JSON, and plain CSV or Parquet tables. Problems are refused "
-        "unless a repair is chosen. Exit codes: 0 fine, 1 refused, 2 usage.",
+        description="Read Touchstone folders, challengeR and Rankings Reloaded CSV, nnU-Net summary.json, MONAI "
+        "*_raw.csv, panoptica tables, segauge and segbench JSON, and plain CSV or Parquet tables. Files with "
+        "problems are refused unless you choose a repair. Exit codes: 0 fine, 1 refused, 2 usage.",
         examples=(
             "segauge import summary.json -o scores.json",
             "segauge import a.csv b.csv --cases common --to long -o all.csv",

@@ -128,6 +128,5 @@ class _Maker:
 
     def add_parser(self, name: str, **options: Any) -> Parser:
         """Return the parser of a command."""
-        options.pop("help", None)
         self.made[name] = Parser(prog=f"{self._program} {name}", **options)
         return self.made[name]

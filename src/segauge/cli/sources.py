@@ -26,11 +26,11 @@ KEY_HELP = "column of the case ids in the metadata (default: recognised, such as
 
 
 #: Help of `--columns`, wherever plain tables are read.
-COLUMNS_HELP = "what columns of a plain table are: case=patient_id,model=team,value=score"
+COLUMNS_HELP = "names of the columns of a plain table: case=patient_id,model=team,value=score"
 
 
 def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None = "+") -> None:
-    """Add the arguments that say which files to read and how: one or more files, none or more ("*"), or no list."""
+    """Add the arguments that choose which files to read and how: one or more files, none or more ("*"), or no list."""
     if fewest is not None:
         parser.add_argument(
             "sources", nargs=fewest, metavar="SOURCE", help="result file or folder, or NAME=PATH to name the model"
@@ -47,10 +47,10 @@ def add_source_arguments(parser: argparse.ArgumentParser, *, fewest: str | None 
 
 #: The problems that can be repaired, in words; the choices of each are those of `Repairs`.
 _REPAIRS = {
-    "duplicates": "a case that stands twice with different values: take the first, the last or the mean",
-    "cases": "models scored on different cases: keep each model's own, take the cases common to all, or count what "
-    "is not there as failed",
-    "empty": "empty cells where another model has a score: a failure, or a structure that is absent",
+    "duplicates": "a case that is listed twice with different values: take the first, the last or the mean",
+    "cases": "models scored on different cases: keep each model's own, take the cases common to all, or count "
+    "missing ones as failed",
+    "empty": "empty cells where another model has a score: count as failures, or as absent structures",
     "out_of_range": "values outside the metric's scale: drop them, which counts as a failure",
 }
 

@@ -111,7 +111,7 @@ def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
         if not sign or not name or not labels:
             raise InvalidInput(f"Expected NAME=LABEL,NAME=LABEL+LABEL for all structures, got {part!r}.")
         if name.strip() in named:
-            raise InvalidInput(f"The structure {name.strip()!r} stands twice: join its labels, as in NAME=1+2.")
+            raise InvalidInput(f"The structure {name.strip()!r} is listed twice: join its labels, as in NAME=1+2.")
         named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
     return named
 

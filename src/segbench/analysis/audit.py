@@ -48,12 +48,13 @@ class LackingCases:
     metric: str
 
     def __str__(self) -> str:
-        head = f"{', '.join(self.models)}: without {counted(self.n_lacking, 'case')} that the other models have"
+        verb = "lacks" if len(self.models) == 1 else "lack"
+        head = f"{' and '.join(self.models)} {verb} {counted(self.n_lacking, 'case')} that the other models have"
         if self.mean_lacking is None or self.mean_common is None:
             return head
         return (
-            f"{head}; on those the others reach {self.metric} {self.mean_lacking:.3f}, on the shared cases "
-            f"{self.mean_common:.3f}"
+            f"{head}: the others score {self.metric} {self.mean_lacking:.3f} on them against {self.mean_common:.3f} on "
+            "the shared cases"
         )
 
 

@@ -29,8 +29,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "analyze",
-        help="audit, boards, significance maps, groups and test sets from per-case scores: page, figures, tables",
-        description="Analyses per-case scores of several models: a Touchstone folder, any table that segauge imports, "
+        description="Analyse per-case scores of several models: a Touchstone folder, any table that segauge imports, "
         "a record of segbench, or a folder of such records (each a test set). Several test sets: NAME=PATH each. Exit "
         "codes: 0 fine, 1 the files were refused or cannot be read, 2 usage.",
         examples=(

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.terminal import show, tell
-from segauge.digits import fixed, sample_size
+from segauge.digits import fixed, p_equals, sample_size
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.plural import counted
@@ -33,11 +33,10 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "claim",
-        help="is a claim true: the paired difference, the probability that it is false, cases needed",
-        description='Judges a claim such as "MedNeXt > STU-Net-B on liver dice", "A >= B by 0.01 on average nsd", '
+        description='Test a claim such as "MedNeXt > STU-Net-B on liver dice", "A >= B by 0.01 on average nsd", '
         '"A = B by 0.02 on kidney dice" or "A > all on liver dice". With --reviewer, from published mean, '
         "n and, if known, SD. "
-        "Exit codes: 0 the claim is supported, 1 error, 2 usage, 6 it is not shown, 7 it is refuted.",
+        "Exit codes: 0 the claim is supported, 1 error, 2 usage, 6 it is not supported, 7 it is refuted.",
         examples=(
             'segbench claim "MedNeXt > STU-Net-B on liver dice" scores.csv',
             'segbench claim "A > B on liver dice" --reviewer --mean 0.95 0.94 --sd 0.03 0.04 --n 100',
@@ -71,13 +70,13 @@ CODES = {"supported": 0, "not shown": 6, "refuted": 7}
 
 
 def run(args: argparse.Namespace) -> int:
-    """Judge the claim, print, and write."""
+    """Test the claim, print, and write."""
     claim = parse_claim(args.claim)
     rules = rules_of_arguments(args)
     if args.reviewer:
         return _run_review(claim, args, rules.level)
     if args.results is None:
-        raise InvalidInput("Say where the per-case scores are, or use --reviewer with --mean and --n.")
+        raise InvalidInput("Name the file of per-case scores, or use --reviewer with --mean and --n.")
     inputs, models = read_study(study_options([args.results], args, split=""), rules)
     resolved, matrix = resolve_claim(claim, inputs[0].scored, rules, aliases_of(models.values()))
     found = assess_claim(
@@ -138,7 +137,15 @@ def _is_higher_better(claim: Claim, args: argparse.Namespace) -> bool:
     metric = claim.metric or args.metric
     if metric:
         return scale_of(metric).higher_is_better
-    raise InvalidInput('Say the metric ("A > B on dice"), or which way is better: --higher-is-better yes or no.')
+    raise InvalidInput('Name the metric ("A > B on dice"), or pass --higher-is-better yes or no.')
+
+
+def _verdict(found: Assessment) -> str:
+    """Return the verdict with the probability that it is wrong, or that an unsupported claim is true."""
+    if found.verdict == "supported":
+        return f"supported ({percent(found.probability_false)} probability that it is false)"
+    word = "refuted" if found.verdict == "refuted" else "not supported"
+    return f"{word} ({percent(1.0 - found.probability_false)} probability that it is true)"
 
 
 def _together(found: Assessment, board: Board | None) -> str:
@@ -158,7 +165,7 @@ def _lines(found: Assessment, together: str = "") -> list[str]:
     patients = "" if found.n_units == found.n else f" of {counted(found.n_units, 'patient')}"
     lines = [
         f"Claim: {found.claim.words}",
-        f"Verdict: {found.verdict}; the probability that it is false is {percent(found.probability_false)}",
+        f"Verdict: {_verdict(found)}",
     ]
     if len(found.rivals) > 1:
         lines.append(f"Closest of {len(found.rivals)} rivals: {pair.b}")
@@ -168,13 +175,14 @@ def _lines(found: Assessment, together: str = "") -> list[str]:
         *([f"On the board: {together}"] if together else []),
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
     ]
-    if rival.wins is not None:
+    if rival.wins is not None and rival.wilcoxon_p is not None:
         lines.append(
-            f"Better in {100 * rival.wins:.0f} % of the cases; the typical case (Wilcoxon) p = {rival.wilcoxon_p:.2g}"
+            f"Better in {100 * rival.wins:.0f} % of the cases; Wilcoxon test of the typical case: "
+            f"{p_equals(rival.wilcoxon_p)}"
         )
     if found.equivalence is not None:
         lines.append(
-            f"The difference is within {found.indifference:g}, which does not matter, with a probability of "
+            f"Probability that the difference is within {found.indifference:g} (the margin): "
             f"{percent(found.equivalence)}"
         )
     if plan is not None:
@@ -188,13 +196,14 @@ def _lines(found: Assessment, together: str = "") -> list[str]:
 def _review_lines(claim: Claim, found: Review) -> list[str]:
     lines = [
         f"Claim: {claim.words}",
-        f"The probability that it is false is {percent(found.probability_false)}; difference {found.difference:+.4f}",
+        f"Probability that it is false: {percent(found.probability_false)}; difference {found.difference:+.4f}",
     ]
     for one in found.scenarios:
         what = "separate test sets" if one.correlation is None else f"correlation {one.correlation:.2f}"
-        words = f"  {what}: [{one.ci_low:+.4f}, {one.ci_high:+.4f}], false with {percent(one.probability_false)}"
+        words = f"  {what}: [{one.ci_low:+.4f}, {one.ci_high:+.4f}], probability that it is false "
+        words += percent(one.probability_false)
         if one.equivalence is not None:
-            words += f", within the margin with {percent(one.equivalence)}"
+            words += f", probability that it is within the margin {percent(one.equivalence)}"
         if one.correlation is not None:
             needed = "no realistic number of" if one.cases_needed is None else str(one.cases_needed)
             words += f", {needed} cases needed (80 % power)"

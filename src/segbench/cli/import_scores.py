@@ -23,9 +23,8 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "import",
-        help="make a record of scores from any known tool",
-        description="Reads what `segauge import` reads (Touchstone folders, challengeR, nnU-Net, MONAI, panoptica, "
-        "CSV, Parquet, JSON), audits it, and writes a record with its leaderboard. Exit codes: 0 fine, 1 refused, "
+        description="Write a record with its leaderboard from any file that `segauge import` reads (Touchstone "
+        "folders, challengeR, nnU-Net, MONAI, panoptica, CSV, Parquet, JSON), after an audit. Exit codes: 0 fine, 1 refused, "
         "2 usage.",
         examples=("segbench import A=a/summary.json B=b/summary.json --dataset kits23 -o results/ours.json",),
         more_usage=" SOURCE ...",

@@ -39,7 +39,7 @@ def check_folder(folder: Path) -> None:
 
 
 def print_progress(what: str, done: int, total: int) -> None:
-    """Say on the error stream, where nobody reads results, what was done: over the last line on a terminal."""
+    """Print on standard error what was done; on a terminal over the last line."""
     words = one_line(f"[{done}/{total}] {what}" if total else what)
     if not sys.stderr.isatty():
         print(words, file=sys.stderr, flush=True)  # noqa: T201 - the command line speaks
@@ -118,7 +118,7 @@ def _print_board(record: RunRecord, board: Board) -> None:
 
 
 def _print_overview(board: Leaderboard, chosen: Sequence[str]) -> None:
-    """Print per structure and metric the model with the best mean, and who cannot be told from it."""
+    """Print per structure and metric the model with the best mean, and which are tied with it."""
     metrics = [metric for metric in dict.fromkeys(one.metric for one in board.boards) if metric in chosen]
     rows = [["structure", *metrics]]
     for structure in dict.fromkeys(one.structure for one in board.boards):

@@ -31,8 +31,7 @@ def add_parser(subparsers: Any) -> None:
     """Add the commands."""
     again: argparse.ArgumentParser = subparsers.add_parser(
         "reanalyze",
-        help="recompute every statistic of a record from its per-case scores",
-        description="Recomputes every statistic and compares it with what the record says. Exit codes: 0 all of it "
+        description="Recompute every statistic and compare it with the record. Exit codes: 0 all of it "
         "follows (or the record had none yet), 1 the record cannot be read, 2 usage, 5 some number does not follow.",
         examples=("segbench reanalyze results/phantom.json --render site",),
     )
@@ -47,9 +46,8 @@ def add_parser(subparsers: Any) -> None:
     again.set_defaults(run=run_reanalyze)
     pages: argparse.ArgumentParser = subparsers.add_parser(
         "render",
-        help="make the pages of one or more records",
-        description="Makes a static site that opens from disk and on any host, older records before newer ones. What a "
-        "record says is checked first, and the pages show what was found. Exit codes: 0 fine, 1 a record cannot be "
+        description="Make a static site that opens from disk and on any host, older records before newer ones. Records "
+        "are verified first, and the pages show the result. Exit codes: 0 fine, 1 a record cannot be "
         "read or some page cannot be made (the others are), 2 usage, 5 some number does not follow (the pages say so).",
         examples=("segbench render results/a.json results/b.json --out site",),
     )
@@ -65,7 +63,7 @@ def add_parser(subparsers: Any) -> None:
     pages.add_argument(
         "--config", type=Path, nargs="+", default=[], metavar="FILE", help="configs of the runs: where the datasets are"
     )
-    pages.add_argument("--no-verify", action="store_true", help="do not check first whether the statistics follow")
+    pages.add_argument("--no-verify", action="store_true", help="do not verify the records first")
     pages.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
     pages.set_defaults(run=run_render)
 
@@ -121,11 +119,11 @@ def _files(records: list[RunRecord], predictions: Path | None, configs: list[Pat
     """Return the files of the records whose config and predictions were given; the others get no pictures."""
     if predictions is None:
         if configs:
-            raise InvalidInput("--config says where images and ground truth are; pictures need --predictions, too.")
+            raise InvalidInput("--config needs --predictions FOLDER, too: both are for pictures of cases.")
         tell("no pictures of cases: they need --predictions FOLDER and --config FILE")
         return [None] * len(records)
     if not configs:
-        raise InvalidInput("Pictures need images and ground truth beside --predictions: pass --config of the run.")
+        raise InvalidInput("--predictions needs --config FILE of the run, too, which names the images and labels.")
     known = {config.dataset.name: config for config in map(read_config, configs)}
     return [_files_of(record, predictions, known) for record in records]
 

@@ -150,7 +150,7 @@ def _config(args: argparse.Namespace) -> RunConfig:
 def _print_plan(plan: Plan) -> None:
     counts = f"{counted(len(plan.case_ids), 'case')}, {counted(len(plan.models), 'model')}"
     title = f"{plan.dataset.title}: {counts}, {', '.join(plan.structures)}"
-    rows = [["model", "ranked", "has seen the dataset", "version", "structures", "on", "time"]]
+    rows = [["model", "ranked", "trained on test data?", "version", "structures", "on", "time"]]
     for model in plan.models:
         seconds = None if model.seconds_per_case is None else model.seconds_per_case * len(plan.case_ids)
         cells = (
@@ -163,7 +163,7 @@ def _print_plan(plan: Plan) -> None:
             "?" if seconds is None else _duration(seconds),
         )
         rows.append([one_line(cell) for cell in cells])
-    print_table(console(), one_line(title), rows, text=("has seen the dataset",))
+    print_table(console(), one_line(title), rows, text=("trained on test data?",))
     silent = [f"{model.name}: {model.exposure.caveat}" for model in plan.models if model.exposure.caveat]
     show(*map(str, plan.exclusions), *silent, *plan.notes)
     for gpu, name in ((False, "CPU"), (True, "GPU")):

@@ -30,7 +30,6 @@ def add_parser(subparsers: Any) -> None:
     """Add the command."""
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "verify",
-        help="check a record: statistics, and with the files scores and predictions",
         description="Level 1: the statistics follow from the scores; with --config the record has the cases, models, "
         "cards and settings of that config. Level 2 (--predictions and --config): the scores follow from the "
         "prediction files. Level 3 (--again and --config): the predictions can be made again, with the same "
@@ -50,7 +49,7 @@ def add_parser(subparsers: Any) -> None:
     parser.add_argument("--again", action="store_true", help="level 3: run the models again, in a folder of its own")
     parser.add_argument(
         "--cards", choices=("library", "record"), default="library",
-        help="library: a card that says other things about training data than segbench's own does not follow; "
+        help="library: a card whose training data differ from segbench's own card is a mismatch; "
         "record: it is only noted (default: library)",
     )  # fmt: skip
     parser.add_argument("--jobs", type=job_count, default=0, metavar="N", help=JOBS_HELP)
@@ -111,7 +110,7 @@ def _on_cases_of(record: RunRecord, benchmark: Benchmark) -> Benchmark:
 
 
 def _unchecked(args: argparse.Namespace) -> Iterator[str]:
-    """Yield in words what nobody looked at."""
+    """Yield what was not checked."""
     if args.config is None:
         yield "whether these are the cases, models, cards and settings of the config (--config FILE)"
     if args.predictions is None and not args.again:

@@ -16,7 +16,7 @@ FEW_CLUSTERS = 30
 
 
 def outcome(one: SetAnalysis) -> Iterator[str]:
-    """Yield a sentence per metric: who leads, who cannot be told from it, on how many cases."""
+    """Yield a sentence per metric: which model leads, which are tied with it, on how many cases."""
     for metric, boards in one.boards.items():
         yield _leader(boards[0], metric)
         alone = [board.structure for board in boards if not board.average and len(board.winners) == 1]
@@ -26,14 +26,14 @@ def outcome(one: SetAnalysis) -> Iterator[str]:
 
 
 def _first_places(alone: Sequence[str], structures: Sequence[str]) -> str:
-    """Return on which structures a single model holds the first place."""
+    """Return which structures have a sole winner."""
     count = len(structures)
     if count == 1:
-        return f"{'a single model holds' if alone else 'several models share'} the first place on {structures[0]}."
+        return f"{structures[0]} has {'a sole winner' if alone else 'no sole winner'}."
     if not alone:
-        return f"on none of the {count} structures a single model holds the first place; several share it."
-    named = f"on {len(alone)} of {count} structures a single model holds the first place ({', '.join(alone)})"
-    return f"{named}." if len(alone) == count else f"{named}; on the others several share it."
+        return f"No structure of {count} has a sole winner."
+    named = f"{len(alone)} of {count} structures have a sole winner ({', '.join(alone)})"
+    return f"{named}." if len(alone) == count else f"{named}; the others have ties for first."
 
 
 def _leader(board: Board, metric: str) -> str:
@@ -45,16 +45,16 @@ def _leader(board: Board, metric: str) -> str:
     if not board.pairs:
         return f"{head}; no test."
     if not ties:
-        return f"{head}, and every other model is significantly worse."
+        return f"{head}; every other model is significantly worse."
     shown = ", ".join(ties[:8]) + (f" and {len(ties) - 8} more" if len(ties) > 8 else "")
-    return f"{head}. Not told apart from it, and so on the first place, too: {shown}."
+    return f"{head}. Tied with it: {shown}."
 
 
 def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
     """Yield what equal cases, pairing by id and intervals change, with the numbers of these data."""
     coverage = one.coverage
     if not coverage.is_equal:
-        yield f"Not every model has every case: {coverage.n_cases} in all, {coverage.n_common} that all have."
+        yield f"Not every model has every case: {coverage.n_cases} cases in all, {coverage.n_common} shared by all."
         yield from (f"{lacking}." for lacking in coverage.lacking)
     for metric, changed in one.winners.items():
         boards = one.boards[metric]
@@ -92,9 +92,9 @@ def _typical_case(found: TypicalCase) -> str:
         "significant; "
     )
     text += (
-        f"the mean differences of {found.undecided} of them are not told from 0"
+        f"the mean differences of {found.undecided} of them are not significantly different from 0"
         if found.undecided
-        else "the mean differences of all of them are told from 0, too"
+        else "the mean differences of all of them are significantly different from 0, too"
     )
     if found.opposite:
         text += f", and {found.opposite} favour the model with the worse mean"
@@ -141,16 +141,16 @@ def warnings_of(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
             "models. Without --preset touchstone the analysis has none of them."
         )
     else:
-        yield "Intervals speak of these trained models on cases like these: not of new centres or new training runs."
+        yield "Intervals hold for these trained models on cases like these, not for new centres or new training runs."
     if one.scored.cluster is not None:
         units = len({one.scored.cluster.get(case, case) for case in one.scored.cases})
         if units < FEW_CLUSTERS:
             yield (
-                f"Only {units} clusters (patients, centres) stand behind {one.coverage.n_cases} cases: intervals and "
-                "verdicts over so few are wide, and rough."
+                f"The {one.coverage.n_cases} cases come from only {units} clusters (patients, centres): intervals and "
+                "verdicts are wide and approximate."
             )
     if one.scored.cluster is None and one.scored.metadata:
-        yield "Cases count as independent; where a patient or centre has several, name the column (--cluster)."
+        yield "Cases count as independent. If a patient or centre has several, name its column with --cluster."
     reports: list[GroupReport | BoxFigure] = [*one.groups, *one.boxes]
     # Once per family: groups are the same for every metric.
     overlapping = {

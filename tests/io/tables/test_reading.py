@@ -56,7 +56,7 @@ def test_empty_cells_that_nobody_can_check_are_counted_and_named(tmp_path):
     found = read_scores(path, metric="dice")
     (finding,) = found.audit.findings
     assert (finding.kind, finding.count) == ("empty", 2)
-    assert "2 cells are empty, such as spleen of c2: taken for structures that are in neither mask" in str(finding)
+    assert "2 cells are empty, such as spleen of c2. Treated as absent structures and excluded" in str(finding)
     assert found.audit.is_clean  # nothing was repaired
     both = read_scores(touchstone(tmp_path, a=WIDE, b=WIDE)).audit
     assert "1 cell is empty for every model" in str(both)
@@ -85,7 +85,7 @@ def test_a_row_that_every_model_lacks_is_taken_for_absent_in_words(tmp_path, mod
     lines = [line for line in LONG.splitlines(keepends=True) if line[0] in ("m", *models) and ",c2,spleen," not in line]
     found = read_scores(write(tmp_path / "x.csv", "".join(lines)))
     (finding,) = found.audit.findings
-    assert f"1 cell has no row{who}, such as spleen of c2: taken for structures" in str(finding)
+    assert f"1 cell has no row{who}, such as spleen of c2. Treated as absent structures" in str(finding)
     cell = found.tables["a"]["c2", "spleen", "dice"]
     assert (cell.status, cell.reason) == (Status.ABSENT, "the file does not have it")
 

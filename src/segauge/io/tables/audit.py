@@ -271,7 +271,7 @@ def _how_empty(cells: Collection[Place], unwritten: Collection[Place], count: in
 
 
 def _note_absent(empty: Collection[Place], unwritten: Collection[Place], findings: list[Finding]) -> None:
-    """Say what empty cells are taken for where no model has a score, which nobody can check from the table alone."""
+    """Report that empty cells without any model's score count as absent: the table alone does not tell."""
     if not empty:
         return
     cells = {(case, structure) for _, case, structure in empty}
@@ -279,9 +279,8 @@ def _note_absent(empty: Collection[Place], unwritten: Collection[Place], finding
     models = {model for model, _, _ in empty}
     who = "" if len(models) == 1 else " for every model"
     words = (
-        f"{_how_empty(empty, unwritten, len(cells))}{who}, such as {structure} of {case}: taken for structures that "
-        "are in neither mask (absent), and left out of every mean. If they are failures, write 0 (or a status column) "
-        "there"
+        f"{_how_empty(empty, unwritten, len(cells))}{who}, such as {structure} of {case}. Treated as absent structures "
+        "and excluded. If they are failures, enter 0 or add a status column"
     )
     findings.append(Finding("empty", len(cells), words))
 
