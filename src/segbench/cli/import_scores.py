@@ -24,8 +24,8 @@ def add_parser(subparsers: Any) -> None:
     parser: argparse.ArgumentParser = subparsers.add_parser(
         "import",
         description="Write a record with its leaderboard from any file that `segauge import` reads (Touchstone "
-        "folders, challengeR, nnU-Net, MONAI, panoptica, CSV, Parquet, JSON), after an audit. Exit codes: 0 fine, 1 refused, "
-        "2 usage.",
+        "folders, challengeR, nnU-Net, MONAI, panoptica, CSV, Parquet, JSON), after an audit. Exit codes: 0 fine, "
+        "1 refused, 2 usage.",
         examples=("segbench import A=a/summary.json B=b/summary.json --dataset kits23 -o results/ours.json",),
         more_usage=" SOURCE ...",
         first_screen=(
