@@ -1,9 +1,12 @@
 """Patients whose regions have other names: aliases in a mapping file, and no Dice 0 for a name that is not there."""
 
+import csv
+
 import numpy as np
 import pytest
 
 from segauge import Case, Status, evaluate
+from segauge.cli import main
 from segauge.io.layouts.structure_files import read_aliases
 from tests.badinputs.catalog import frame_mask
 from tests.badinputs.files import even_positions, save, seg_dataset
@@ -48,3 +51,19 @@ def test_aliases_in_a_file_name_it(files, tmp_path):
 def test_a_file_of_numbers_has_no_aliases(tmp_path):
     (tmp_path / "numbers.yaml").write_text("prostate: 1\n")
     assert read_aliases(tmp_path / "numbers.yaml") == {}
+
+
+def test_a_table_of_pairs_names_the_structures_of_each_case(files, tmp_path, capsys):
+    rows = [
+        f"{case.case_id},{case.pred},{case.gt},prostate={name}"
+        for case, name in zip(files, ("prostate", "Prostata"), strict=True)
+    ]
+    table = tmp_path / "pairs.csv"
+    table.write_text("\n".join(["case,pred,gt,structures", *rows]))
+    given = ["eval", "--pairs", str(table), "--metrics", "dice", "--executor", "serial"]
+    assert main([*given, "--csv", "-"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [(row["structure"], row["dice"]) for row in rows] == [("prostate", "1.0"), ("prostate", "1.0")]
+    table.write_text(table.read_text().replace("=Prostata", "=1"))
+    assert main(given) == 1
+    assert "the labels of 'prostate' differ between cases (prostate and 1)" in capsys.readouterr().err

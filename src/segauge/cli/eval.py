@@ -14,7 +14,13 @@ from segauge.cli.figures import write_everything
 from segauge.cli.flags import add_options, add_policy, add_protocol, first_flags, resolve_options
 from segauge.cli.parsing import PATH, checked
 from segauge.cli.sources import KEY_HELP
-from segauge.cli.structures import chosen_structures, comma_separated, named_structures, structure_file
+from segauge.cli.structures import (
+    chosen_structures,
+    comma_separated,
+    named_structures,
+    structure_file,
+    structures_of_pairs,
+)
 from segauge.cli.terminal import say_written, shows_progress, tell
 from segauge.errors import InvalidInput
 from segauge.evaluation import Case, EvaluationResult, evaluate
@@ -91,7 +97,8 @@ def add_parser(subparsers: Any) -> None:
 def add_pairing(section: Any) -> None:
     """Add the arguments that say which files belong together."""
     section.add_argument(
-        "--pairs", type=Path, metavar="FILE", help="table with a row per case: case, pred, gt, image; "
+        "--pairs", type=Path, metavar="FILE", help="table with a row per case: case, pred, gt, image, structures "
+        "(NAME=NAME IN THIS CASE); "
         "`segauge doctor --pairs-out FILE` writes it"
     )  # fmt: skip
     add_layout(section)
@@ -134,6 +141,8 @@ def run(args: argparse.Namespace) -> int:
     options = resolve_options(args)
     check_outputs(_outputs(args), (args.pred, args.gt, args.pairs, args.images, args.metadata, structure_file(args)))
     pairing = pairing_of(args)
+    if args.pairs is not None and args.structures is None:
+        args.structures = structures_of_pairs(args.pairs)
     cases, warnings = cases_of(pairing, args)
     images = images_of(args.images) or images_of_pairs(args)
     if args.report is not None or args.figures is not None:

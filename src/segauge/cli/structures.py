@@ -11,7 +11,7 @@ from typing import Any
 from segauge.errors import InvalidInput, SegaugeError, UnknownStructure
 from segauge.evaluation import Case
 from segauge.io import Limits, read_labels
-from segauge.io.layouts.pairs import Pairing
+from segauge.io.layouts.pairs import Pairing, structure_column
 from segauge.labeling import Labeling
 
 #: Cases that are looked into where nobody says what to measure, spread over all of them.
@@ -114,6 +114,24 @@ def named_structures(wanted: list[str]) -> dict[str, tuple[int | str, ...]]:
             raise InvalidInput(f"The structure {name.strip()!r} is listed twice: join its labels, as in NAME=1+2.")
         named[name.strip()] = tuple(int(one) if one.isdigit() else one for one in labels.split("+"))
     return named
+
+
+def structures_of_pairs(path: Path) -> dict[str, tuple[int | str, ...]] | None:
+    """Return the structures that a table of pairs names, each with every name it has in a case; None if there are none.
+
+    Labels have no such aliases: a structure that is 1 in one case and 2 in another is refused.
+    """
+    found: dict[str, tuple[int | str, ...]] = {}
+    for text in structure_column(path):
+        for name, parts in named_structures(comma_separated(text)).items():
+            before = found.setdefault(name, parts)
+            if before != parts and any(isinstance(part, int) for part in (*before, *parts)):
+                raise InvalidInput(
+                    f"{path.name}: structures: the labels of {name!r} differ between cases "
+                    f"({'+'.join(map(str, before))} and {'+'.join(map(str, parts))}). Only names can."
+                )
+            found[name] = tuple(dict.fromkeys((*before, *parts)))
+    return found or None
 
 
 def _hold_several(cases: Sequence[Case], args: argparse.Namespace) -> bool:

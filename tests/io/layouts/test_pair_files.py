@@ -77,7 +77,7 @@ def test_names_in_a_table_are_looked_for_in_the_folders(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a,b\n1,2\n", "expected columns case, pred, gt, image; it has a, b"),
+        ("a,b\n1,2\n", "expected columns case, pred, gt, image, structures; it has a, b"),
         ("case,pred,gt\nc,,\n", "line 2: has no ground truth"),
         ("case,pred,gt\nc,nowhere.nii,gt/a.nii.gz\n", "line 2: there is no file 'nowhere.nii'"),
         ("case,pred,gt\nc,,gt/a.nii.gz\nc,,gt/a.nii.gz\n", "line 3: the case 'c' is listed twice"),

@@ -206,12 +206,14 @@ _COLUMNS = {
     "pred": ("pred", "prediction"),
     "gt": ("gt", "ground_truth", "label"),
     "image": ("image",),
+    "structures": ("structures",),
 }
 
 
 def write_pairs(path: Path, pairing: Pairing, images: Mapping[str, Path] | None = None) -> None:
     """Write the cases of a pairing as a table that `read_pairs` takes; one without a prediction has an empty cell."""
-    rows = [(pair.case_id, pair.pred or "", pair.gt, (images or {}).get(pair.case_id, "")) for pair in pairing.pairs]
+    images = images or {}
+    rows = [(pair.case_id, pair.pred or "", pair.gt, images.get(pair.case_id, ""), "") for pair in pairing.pairs]
     write_whole(path, csv_text(list(_COLUMNS), [list(map(str, row)) for row in rows]))
 
 
@@ -220,7 +222,7 @@ def read_pairs(path: Path, *, pred: Path | None = None, gt: Path | None = None) 
     table = read_delimited(path)
     at = {name: table.column(*names) for name, names in _COLUMNS.items()}
     if at["gt"] is None or at["pred"] is None:
-        raise InvalidInput(f"{path.name}: expected columns case, pred, gt, image; it has {', '.join(table.header)}.")
+        raise InvalidInput(f"{path.name}: expected columns {', '.join(_COLUMNS)}; it has {', '.join(table.header)}.")
     pairs: dict[str, Pair] = {}
     for number, row in enumerate(table.rows, start=table.first_row[1]):
         where = f"{path.name}: line {number}"
@@ -247,6 +249,13 @@ def image_column(path: Path) -> dict[str, Path]:
         return {}
     found = {row[case].strip(): _file(row[image], path.parent, path.name) for row in table.rows}
     return {name: place for name, place in found.items() if place is not None}
+
+
+def structure_column(path: Path) -> tuple[str, ...]:
+    """Return the structures that the rows of a table of pairs name, as they are written; without empty cells."""
+    table = read_delimited(path)
+    at = table.column("structures")
+    return () if at is None else tuple(text for row in table.rows if (text := row[at].strip()))
 
 
 def _file(text: str, folder: Path, where: str) -> Path | None:
