@@ -76,7 +76,7 @@ def test_one_command_makes_page_and_tables(files, capsys):
     out = files / "out"
     assert analyze(out, *everything(files), "--stratify", "sex") == 0
     said = capsys.readouterr().out
-    assert "Not every model has every case: 40 in all, 30 that all have" in said
+    assert "Not every model has every case: 40 cases in all, 30 shared by all" in said
     for path in out.rglob("*.html"):
         page = path.read_text()
         assert NASTY not in page, path
