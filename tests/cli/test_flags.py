@@ -189,6 +189,6 @@ def test_where_names_are_in_doubt_doctor_begins_the_table(folders, capsys):
     assert main(["doctor", "--pred", "pred", "--gt", "gt", "--pairs-out", "pairs.csv"]) == 3
     assert "pred/x7.nii" in capsys.readouterr().out
     table = (folders / "pairs.csv").read_text()
-    assert table.splitlines()[1] == "a,,gt/a.nii,"
+    assert table.splitlines()[1] == "a,,gt/a.nii,,"
     (folders / "pairs.csv").write_text(table.replace("a,,", "a,pred/x7.nii,").replace("b,,", "b,pred/y8.nii,"))
     assert main(["eval", "--pairs", "pairs.csv", *measured]) == 0
