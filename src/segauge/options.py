@@ -23,7 +23,7 @@ from segauge.labeling import Labeling
 from segauge.measurement import checked_tolerance
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
 from segauge.metrics.conventions import CONVENTIONS, check_convention
-from segauge.metrics.definitions.noise import FLOORED, noise_keys
+from segauge.metrics.definitions.surfaces import FLOORED, noise_keys
 from segauge.metrics.matching import Assignment, DetectionRules, MatchRule, detection_of
 from segauge.metrics.surface import HdMode
 from segauge.stats.estimation import require_method

@@ -25,7 +25,7 @@ from segauge.errors import InvalidInput
 from segauge.io.outputs import check_outputs, write_json
 from segauge.io.tables import ImportedScores
 from segauge.metrics.catalog import called, described
-from segauge.metrics.definitions.noise import noise_keys
+from segauge.metrics.definitions.surfaces import noise_keys
 from segauge.scores import ScoreTable
 from segauge.stats.changes import Change, Difference, difference
 from segauge.stats.missing import is_measurement

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput, UnknownMetric
-from segauge.metrics.definitions import counts, lesions, noise, surfaces
+from segauge.metrics.definitions import counts, lesions, surfaces
 from segauge.metrics.parts import StructureParts
 from segauge.scores import Direction, MetricInfo, Status
 
@@ -184,7 +184,7 @@ CATALOG = MappingProxyType(
 )
 
 #: Metrics with a free part in their key.
-FAMILIES = (*counts.FAMILIES, *surfaces.FAMILIES, *lesions.FAMILIES, *noise.FAMILIES)
+FAMILIES = (*counts.FAMILIES, *surfaces.FAMILIES, *lesions.FAMILIES, *surfaces.NOISE_FLOORS)
 
 #: What some metrics were called in segauge 0.1; a table that is asked for one has a column of that name.
 FORMER_NAMES = MappingProxyType(

@@ -18,7 +18,7 @@ from typing import Any
 
 from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_whole
-from segauge.metrics.definitions.noise import SUFFIX
+from segauge.metrics.definitions.surfaces import SUFFIX
 from segauge.plural import agreeing, chance_text, counted
 from segauge.report import check_report_extra, figures
 from segauge.report.floors import HINT, MEAN_HINT

@@ -47,11 +47,6 @@ class Gap:
     alone_high: float | None = None
 
     @property
-    def is_told_apart(self) -> bool:
-        """True if the interval excludes 0."""
-        return self.ci_low is not None and self.ci_high is not None and (self.ci_low > 0 or self.ci_high < 0)
-
-    @property
     def text(self) -> str:
         """Return the difference with its interval: "+0.041 [+0.012, +0.070]"."""
         places = decimals(self.delta, self.ci_low, self.ci_high)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.metrics.definitions.noise import SUFFIX
+from segauge.metrics.definitions.surfaces import SUFFIX
 from segauge.metrics.noise import REPEATABILITY
 from segauge.scores import ScoreTable
 
