@@ -24,9 +24,9 @@ _PACKAGES: Mapping[str, str] = {
     "panoptica": "panoptica",
     "seg-metrics": "seg-metrics",
 }
-_TO_ROUNDING = "[to rounding](tests/metrics/test_conventions.py#test_answers_of_the_tools_themselves)"
+_TO_ROUNDING = "to rounding (`tests/metrics/test_conventions.py::test_answers_of_the_tools_themselves`)"
 _MESHMETRICS = (
-    "[within 3 % or a tenth of a voxel](tests/shared/test_oracles.py#test_voxel_faces_agree_with_meshmetrics)"
+    "within 3 % or a tenth of a voxel (`tests/shared/test_oracles.py::test_voxel_faces_agree_with_meshmetrics`)"
 )
 #: What shows that `--convention` gives a package's numbers.
 _CONVENTIONS = {"surface-distance": _TO_ROUNDING, "monai": _TO_ROUNDING, "medpy": _TO_ROUNDING}
@@ -95,7 +95,7 @@ def _edges(spacing: Sequence[float]) -> str:
 
 
 def compare(answers: Sequence[Answer]) -> str:
-    """Return the table of the README: the error of each package over all pairs, and what backs its convention."""
+    """Return the comparison: the error of each package over all pairs, and what backs its convention."""
     header = ["package", *COLUMNS, "its numbers by `--convention`"]
     rows = []
     for tool, package in _PACKAGES.items():

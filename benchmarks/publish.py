@@ -1,4 +1,4 @@
-"""Runs the benchmarks and rewrites benchmarks/results.md, docs/benchmarks.md and the README's comparison: `make bench`.
+"""Runs the benchmarks and rewrites benchmarks/results.md, docs/benchmarks.md and docs/comparison.md: `make bench`.
 
     python -m benchmarks.publish [--parts speed,scale,accuracy,coverage] [--quick] [--any-load] [--out FILE]
 
@@ -29,7 +29,7 @@ from benchmarks.digest import DETAILS, replaced
 from benchmarks.machine import describe_machine
 
 PROJECT = Path(__file__).resolve().parents[1]
-README = PROJECT / "README.md"
+COMPARISON = PROJECT / "docs" / "comparison.md"
 QUICK_PAGE = PROJECT / "build" / "benchmarks-quick.md"
 
 #: Processors that others keep busy (load of the last minute), above which times are not published.
@@ -49,7 +49,7 @@ class Run:
         full: arguments after `python`; `{out}` is a file that it writes and its section is made from.
         quick: those of a quick try.
         show: makes the section of what it printed and of that file.
-        compare: makes the README's table of that file, if it is the one that has it.
+        compare: makes the comparison with other packages of that file, if it is the one that has it.
         accepted: exit codes with which it has done its work; 1 may say, as its text does, that a promise was not kept.
 
     """
@@ -92,7 +92,7 @@ def _as_promises(printed: str, out: Path) -> str:
 
 
 def _comparison(out: Path) -> str:
-    """Return the table of the README."""
+    """Return the comparison with other packages."""
     return compare(_answers(out))
 
 
@@ -175,7 +175,7 @@ PARTS: Mapping[str, tuple[Run, ...]] = {
 
 
 def measure(part: str, *, quick: bool) -> tuple[str, str]:
-    """Run the programs of a part one after another; return its text, and the table of the README if it has that."""
+    """Run the programs of a part one after another; return its text, and the comparison if it has one."""
     before = os.getloadavg()[0]
     sections, comparison = [], ""
     for run in PARTS[part]:
@@ -229,7 +229,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(page, encoding="utf-8")
         if comparison and target == DETAILS:
-            README.write_text(replaced(README.read_text(encoding="utf-8"), "comparison", comparison), encoding="utf-8")
+            before = COMPARISON.read_text(encoding="utf-8")
+            COMPARISON.write_text(replaced(before, "comparison", comparison), encoding="utf-8")
     if target == DETAILS:
         digest.write()
     print(f"written: {target}")

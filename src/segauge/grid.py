@@ -200,7 +200,7 @@ def _checked_affine(affine: npt.ArrayLike, ndim: int) -> Affine:
         raise InvalidInput("affine: expected finite numbers, got NaN or infinity.")
     if not np.allclose(matrix[-1], [0.0] * ndim + [1.0], atol=1e-3):  # mm: rounding is far less
         is_transposed = np.allclose(matrix[:, -1], [0.0] * ndim + [1.0])
-        hint = " The origin stands in the last column: transpose it." if is_transposed else ""
+        hint = " The origin belongs in the last column: transpose it." if is_transposed else ""
         raise InvalidInput(f"affine: expected {[0] * ndim + [1]} as its last row, got {matrix[-1].tolist()}.{hint}")
     edges = np.linalg.norm(matrix[:-1, :-1], axis=0)
     if np.any(edges == 0) or abs(np.linalg.det(matrix[:-1, :-1] / edges)) < 1e-6:

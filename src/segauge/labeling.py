@@ -89,7 +89,7 @@ def check_ignore(ignore: int | None) -> None:
     if ignore is not None and as_label(ignore, "ignore") == 0:
         raise InvalidInput(
             "ignore: 0 is the background, and without it no false positive would count. It is never measured as a "
-            "structure; leave ignore out, or give the label of voxels that nobody annotated."
+            "structure; leave ignore out, or give the label of voxels without annotation."
         )
 
 

@@ -320,7 +320,7 @@ def _labelings(
     pred_labeling = Labeling.of(pred_structures)
     absent = [name for name in labeling if name not in pred_labeling.structures]
     if absent:
-        raise UnknownStructure(f"pred_structures does not say which labels make {', '.join(map(repr, absent))}.")
+        raise UnknownStructure(f"pred_structures does not give the labels of {', '.join(map(repr, absent))}.")
     return labeling, pred_labeling
 
 

@@ -197,7 +197,7 @@ class Reading:
         choices=("nearest",),
         flag="--resample",
     )
-    trust_array: bool = _option(False, "compare voxel by voxel, whatever the headers say", flag="--trust-array")
+    trust_array: bool = _option(False, "compare voxel by voxel, whatever the headers contain", flag="--trust-array")
     any_frame_of_reference: bool = _option(
         False, "compare DICOM files of different frames of reference", flag="--any-frame-of-reference"
     )

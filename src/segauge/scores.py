@@ -275,7 +275,7 @@ class ScoreTable(NotebookTable):
             names = tuple(getattr(self, axis))
             if len(set(names)) != len(names):
                 twice = next(name for name in names if names.count(name) > 1)
-                raise InvalidInput(f"{twice!r} stands twice among the {axis} of a score table.")
+                raise InvalidInput(f"{twice!r} appears twice among the {axis} of a score table.")
             object.__setattr__(self, axis, names)
         values = np.array(self.values, dtype=np.float64)
         status = _statuses(self.status)

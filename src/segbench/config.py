@@ -257,7 +257,7 @@ class RunConfig:
         for key, value in given.items():
             name = _OTHER_NAMES.get(key, key)
             if name in written:
-                raise InvalidInput(f"{source}: {key!r} says again what {written[name]!r} says; keep one of them.")
+                raise InvalidInput(f"{source}: {key!r} repeats {written[name]!r}; keep one of them.")
             if name == "written":
                 raise InvalidInput(f"{source}: {unknown('key', name, _keys())}")
             written[name] = str(key)

@@ -47,7 +47,7 @@ class StudyOptions:
         models: file with the registry of models.
         format, columns: of the score tables, as in `read_scores`.
         repairs: what to do with problems; unequal lists of cases are left to the rules.
-        metric: only this one; the name of the metric where the file does not say.
+        metric: only this one; the name of the metric if the file has none.
         cluster: per test set (or "" for all) the metadata column of the patient (or institute): resampled together.
         split: metadata column of the official splits; found by its name if None, "" for none.
         stratify: column or family to hold gaps between groups against.
@@ -191,8 +191,8 @@ def _input(
     unmatched = [case for case in scored.cases if case not in metadata] if metadata else []
     if metadata and len(unmatched) == len(scored.cases):
         raise InvalidInput(
-            f"{name}: no case id of the scores ({scored.cases[0]!r}, ...) stands in the metadata "
-            f"({next(iter(metadata))!r}, ...); say which column has the ids (key)."
+            f"{name}: no case id of the scores ({scored.cases[0]!r}, ...) is in the metadata "
+            f"({next(iter(metadata))!r}, ...); name the column with the ids (key)."
         )
     if unmatched:
         shown = ", ".join(unmatched[:5])
@@ -274,7 +274,7 @@ def record_of(given: StudyInput, models: Mapping[str, RegisteredModel], rules: R
             name, organisation=known.organisation, framework=known.framework, paper=known.paper, code=known.code,
             note="; ".join(f"{what}: {value}" for what, value in facts.items() if value),
         )  # fmt: skip
-        seen = Exposure(name, dataset.name, ExposureLevel.UNKNOWN, "the score files do not say")
+        seen = Exposure(name, dataset.name, ExposureLevel.UNKNOWN, "not in the score files")
         entries.append(ModelEntry(card, seen, ranked=True))
     settings = {"title": scored.name, "confidence": rules.level, "n_resamples": rules.n_resamples, "seed": rules.seed}
     return RunRecord(

@@ -645,7 +645,7 @@ def scout_by_its_orientation(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(), ImageOrientationPatient=lambda k: cosines[k == 4])
 
 
-@bad_input(46, series=True, error="IrregularSeries", refused="20 frames that does not say where each of them lies")
+@bad_input(46, series=True, error="IrregularSeries", refused="20 frames without a position for each")
 def frames_without_places(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(1), NumberOfFrames=20)
 
@@ -665,7 +665,7 @@ def enhanced_multiframe_of_another_length(folder: Path) -> Path:
     return write_enhanced(folder / "ct" / "ct.dcm", even_positions(4), NumberOfFrames=9)
 
 
-@bad_input(46, series=True, refused=r"ct.dcm frame 2: does not say where it lies in the patient")
+@bad_input(46, series=True, refused=r"ct.dcm frame 2: its position in the patient is unknown")
 def enhanced_multiframe_with_a_lost_frame(folder: Path) -> Path:
     return write_enhanced(folder / "ct" / "ct.dcm", [even_positions(1)[0], []])
 
@@ -683,7 +683,7 @@ def program_in_the_preamble(folder: Path) -> Path:
     return folder / "ct"
 
 
-@bad_input(46, series=True, refused="does not say where it lies in the patient")
+@bad_input(46, series=True, refused="its position in the patient is unknown")
 def slice_without_a_position(folder: Path) -> Path:
     return write_series(folder / "ct", even_positions(2), ImagePositionPatient=lambda k: [] if k else [0, 0, 0])
 

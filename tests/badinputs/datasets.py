@@ -121,7 +121,7 @@ def label_in_no_ground_truth(folder: Path) -> list[str]:
     return ["--label", "99"]
 
 
-@bad_dataset(29, code=0, noted=r"holds labels that nobody asked for: 7 \(64 voxels\)")
+@bad_dataset(29, code=0, noted=r"has labels that were not asked for: 7 \(64 voxels\)")
 def unknown_label_in_a_prediction(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     write(folder, "b", box(7), box())
@@ -269,7 +269,7 @@ def yaml_that_grows_by_references(folder: Path) -> list[str]:
     return ["--structures", str(folder / "s.yaml")]
 
 
-@bad_dataset(48, code=1, says="unknown key 'tolerance'; beside structures there may be only ignore")
+@bad_dataset(48, code=1, says="unknown key 'tolerance'; the only other key is ignore")
 def yaml_with_an_unknown_key(folder: Path) -> list[str]:
     write(folder, "a", box(), box())
     (folder / "s.yaml").write_text("structures: {a: 1}\ntolerance: 2\n")

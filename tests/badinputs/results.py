@@ -44,7 +44,7 @@ def nan_and_infinity(folder: Path) -> Path:
     return _written(folder, f'{{"per_case": [{rows}]}}')
 
 
-@bad_result(49, command="import", code=1, says="1 score stands twice with different values, in 1 case, such as a of")
+@bad_result(49, command="import", code=1, says="1 score appears twice with different values, in 1 case, such as a of")
 def a_case_twice(folder: Path) -> Path:
     rows = '{"case_id": "a", "dice": 0.25}, {"case_id": "a", "dice": 0.5}'
     return _written(folder, f'{{"per_case": [{rows}]}}')
@@ -67,21 +67,23 @@ def no_edit_at_all(folder: Path) -> Path:
     return _result(folder)
 
 
-@bad_result(49, command="verify", code=5, says=r"summary / dice / value: the file says 0\.99, but 0\.9166")
+@bad_result(49, command="verify", code=5, says=r"summary / dice / value: the file has 0\.99, expected 0\.9166")
 def an_edited_mean(folder: Path) -> Path:
     return _edited(folder, lambda data: data["summary"]["dice"].update(value=0.99))
 
 
-@bad_result(49, command="verify", code=5, says=r"summary / dice / value: the file says 0\.9166\d+, but 1\.0 comes out")
+@bad_result(49, command="verify", code=5, says=r"summary / dice / value: the file has 0\.9166\d+, expected 1\.0")
 def an_edited_score(folder: Path) -> Path:
     return _edited(folder, lambda data: data["per_case"][1].update(dice=1.0))
 
 
-@bad_result(49, command="verify", code=5, says=r"b / foreground / dice: the file says 75\.0, but 'a value from 0 to 1'")
+@bad_result(
+    49, command="verify", code=5, says=r"b / foreground / dice: the file has 75\.0, expected 'a value from 0 to 1'"
+)
 def a_score_in_per_cent(folder: Path) -> Path:
     return _edited(folder, lambda data: data["per_case"][1].update(dice=75))
 
 
-@bad_result(49, command="verify", code=1, says="'foreground' of case 'b' stands in it twice")
+@bad_result(49, command="verify", code=1, says="'foreground' of case 'b' appears in it twice")
 def a_row_twice(folder: Path) -> Path:
     return _edited(folder, lambda data: data["per_case"].append(data["per_case"][1]))

@@ -83,10 +83,10 @@ def test_the_sub_voxel_surface_stands_beside_marching_cubes_and_the_best_package
     assert re.search(r"\| ball, 1 x 1 x 5 +\| +1 \| +- \| 0.100 \(0.250, 0.200\) \|", summarise(answers))
 
 
-def test_the_readme_has_a_place_for_the_comparison():
+def test_the_page_has_a_place_for_the_comparison():
     table = compare([Answer("ball", (1.0, 1.0, 1.0), "monai", {"hd95": 2.5}, TRUTH)])
     assert re.search(r"\| MONAI [\d.]+ \| - \| 0.500 \|", table)
-    page = publish.replaced(publish.README.read_text(encoding="utf-8"), "comparison", table)
+    page = publish.replaced(publish.COMPARISON.read_text(encoding="utf-8"), "comparison", table)
     assert page.count("0.500") == 1
     assert "MeshMetrics 0.2.1" in page
 

@@ -312,7 +312,7 @@ def test_a_bad_ground_truth_is_told_and_not_counted_against_the_model(folders, c
     ("options", "words"),
     [
         (("--spacing", "1,1"), "spacing: expected one number or 3"),
-        (("--structures", "organ=x"), "cannot be found in it. Say which label it is: --structures x=1 ("),
+        (("--structures", "organ=x"), "cannot be found in it. Give its label: --structures x=1 ("),
     ],
 )
 def test_an_option_that_fails_for_every_case_is_a_mistake_of_usage(folders, capsys, options, words):

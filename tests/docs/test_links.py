@@ -11,7 +11,10 @@ from tests.conftest import PROJECT
 from tests.docs.blocks import pages
 
 README = PROJECT / "README.md"
+COMPARISON = PROJECT / "docs" / "comparison.md"
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+#: A test as pages name it: file and function.
+_TEST = re.compile(r"`(tests/[\w/]+\.py)::(\w+)`")
 
 
 def text_of(page):
@@ -65,9 +68,9 @@ def test_a_link_to_nothing_is_noticed(link):
     assert fault_of(link, README)
 
 
-def table_after(heading, page=README, number=0):
+def table_after(heading, page=COMPARISON, number=0):
     """Return the rows of a table after a heading, header and rule left out, as lists of cells."""
-    lines = page.read_text(encoding="utf-8").partition(heading)[2].splitlines()
+    lines = [*page.read_text(encoding="utf-8").partition(heading)[2].splitlines(), ""]
     tables, rows = [], []
     for line in lines:
         if line.startswith("|"):
@@ -79,23 +82,29 @@ def table_after(heading, page=README, number=0):
 
 
 def test_every_feature_is_shown_by_a_test_or_a_benchmark():
-    _, _, *rows = table_after("## Beside other packages", number=1)
+    _, _, *rows = table_after("## Features")
     assert len(rows) >= 8
     for feature, shown in rows:
-        links = _LINK.findall(shown)
-        assert links, feature
-        assert all(link.startswith(("tests/", "docs/benchmarks.md#")) for link in links), feature
-        assert all("#test_" in link for link in links if link.startswith("tests/")), feature
+        assert _TEST.search(shown), feature
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: page.relative_to(PROJECT).as_posix())
+def test_tests_and_files_that_a_page_names_are_there(page):
+    """A decision names its evidence; a test that was renamed or a file that was moved is no evidence any more."""
+    text = page.read_text(encoding="utf-8")
+    assert [f"{path}::{name}" for path, name in _TEST.findall(text) if name not in names_in(PROJECT / path)] == []
+    named = re.findall(r"`((?:src|tests|benchmarks|native|configs)/[\w./-]*)`", text)
+    assert [path for path in named if not (PROJECT / path).exists()] == []
 
 
 def test_numbers_beside_other_packages_are_those_of_the_benchmark():
-    header, _, *rows = table_after("## Beside other packages")
+    header, _, *rows = table_after("## Accuracy")
     measured_header, _, *measured = table_after("<!-- begin: accuracy -->", PROJECT / "docs" / "benchmarks.md")
     assert header[1:6] == measured_header[1:6]
     errors = {tool.lower(): [cell.partition(" ")[0] for cell in cells] for tool, *cells in measured}
     compared = 0
     for package, *cells, mark in rows:
-        assert not mark or _LINK.fullmatch(mark), "a mark is a link to what backs it"
+        assert not mark or _TEST.search(mark), "a mark names the test that backs it"
         if any(cells):
             assert cells == errors[package.split()[0].lower()], package
             compared += 1
@@ -104,7 +113,7 @@ def test_numbers_beside_other_packages_are_those_of_the_benchmark():
 
 def test_versions_are_those_that_were_measured():
     pins = "\n".join(path.read_text() for path in (PROJECT / "benchmarks").glob("requirements-*.txt")).lower()
-    for package, *cells, _ in table_after("## Beside other packages")[2:]:
+    for package, *cells, _ in table_after("## Accuracy")[2:]:
         name, _, version = package.lower().partition(" ")
         if version and any(cells):
             assert f"{name}=={version}" in pins

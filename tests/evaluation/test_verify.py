@@ -115,7 +115,7 @@ def test_an_edit_of_rows_and_summary_alike_is_found_by_measuring_again(made, tmp
         edit(path, correct)
     assert verify(path).is_confirmed
     (found,) = verify(path, cases).discrepancies
-    assert str(found) == f"c003 / foreground / dice: the file says 0.99, but {right!r} comes out"
+    assert str(found) == f"c003 / foreground / dice: the file has 0.99, expected {right!r}"
 
 
 def test_other_images_are_named(made):
@@ -199,7 +199,7 @@ def test_the_command(made, capsys):
     assert main(["verify", str(path), *folders]) == 0
     edit(path, lambda data: data["per_case"][1].update(iou=0.5))
     assert main(["verify", str(path), *folders]) == 5
-    assert "c001 / foreground / iou: the file says 0.5, but" in capsys.readouterr().out
+    assert "c001 / foreground / iou: the file has 0.5, expected" in capsys.readouterr().out
     assert main(["verify", str(path), "--pred", "x"]) == 1
 
 

@@ -117,7 +117,7 @@ def test_each_case_may_have_voxels_of_its_own():
 def test_distances_without_voxel_edges_are_refused_but_overlap_is_not():
     pred, gt = label_maps()
     for metric in ("hd95", "biou", "lesionwise_dice@brats-2023-gli"):
-        with pytest.raises(InvalidInput, match="nothing says how large a voxel is"):
+        with pytest.raises(InvalidInput, match="the size of a voxel is unknown"):
             SegaugeMetric(["dice", metric], structures=["a", "b"])(pred, gt)
     SegaugeMetric("dice", structures=["a", "b"])(pred, gt)
 

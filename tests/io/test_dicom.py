@@ -653,4 +653,4 @@ def test_contours_beyond_a_segmentation_that_stores_a_part_are_false_and_not_cut
     path = rtstruct(tmp_path, ("organ 1", closed(*drawn)))
     result = evaluate([Case("a", path, gt)], metrics=["sensitivity", "precision", "specificity"])
     assert (result.rows[0]["sensitivity"], result.rows[0]["precision"]) == (1.0, pytest.approx(2 / 6))
-    assert any("specificity speaks of the part that is stored" in note for note in result.notes["a"])
+    assert any("specificity covers the stored part only" in note for note in result.notes["a"])

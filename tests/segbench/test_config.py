@@ -133,7 +133,7 @@ def test_keys_that_are_needed():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("dataset: a\nmodels: [b]\nseed: 1\nseed: 2\n", "'seed' stands twice"),
+        ("dataset: a\nmodels: [b]\nseed: 1\nseed: 2\n", "'seed' appears twice"),
         ("dataset: !!python/object/apply:os.system [ls]\nmodels: [b]\n", "is not plain YAML"),
         ("dataset: [unclosed\n", "is not plain YAML"),
         ("a: &a [x]\n" + "".join(f"b{i}: *a\n" for i in range(200)), "refers to itself more than 100 times"),

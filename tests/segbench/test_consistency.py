@@ -47,9 +47,9 @@ def written(tmp_path):
         ((1, "missed", 0.9, None), "is 'missed', so dice should have 0, got 0.9"),
         ((1, "missed", 0.0, 3.0), "is 'missed', so hd95 should have no value, got 3"),
         ((2, "absent", 1.0, None), "is 'absent', so dice should have no value, got 1"),
-        ((0, "absent", None, None), "has organ in the scores of b, and lacks it in those of a"),
+        ((0, "absent", None, None), "has organ in the scores of b, and not in those of a"),
         ((2, "spurious", 0.0, None), None),
-        ((2, "missed", 0.0, None), "has organ in the scores of a, and lacks it in those of b"),
+        ((2, "missed", 0.0, None), "has organ in the scores of a, and not in those of b"),
         ((1, "prediction missing", None, None), None),
     ],
 )

@@ -33,9 +33,9 @@ CAUSES = {
     "other id": (
         renumbered(8, 0, 0),
         "organ",
-        "wrong ids: label 8 of its output fits (Dice 1.00), which its card calls liver; its card says 5",
+        "wrong ids: label 8 of its output fits (Dice 1.00), which its card calls liver; its card has 5",
     ),
-    "unknown id": (renumbered(9, 0, 0), "organ", "wrong ids: label 9 of its output fits (Dice 1.00); its card says 5"),
+    "unknown id": (renumbered(9, 0, 0), "organ", "wrong ids: label 9 of its output fits (Dice 1.00); its card has 5"),
     "sides": (
         renumbered(5, 7, 6),
         "kidney_left",

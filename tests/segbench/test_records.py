@@ -62,7 +62,7 @@ def test_scores_of_another_run_beside_a_record_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match="are not those that the record was written with"):
         load_record(tmp_path / "run.json")
     (tmp_path / "run.scores.parquet").unlink()
-    with pytest.raises(InvalidInput, match="which is not beside it"):
+    with pytest.raises(InvalidInput, match="which is not next to it"):
         load_record(tmp_path / "run.json")
 
 
@@ -83,11 +83,11 @@ def test_more_scores_than_a_record_can_have_are_refused_unread(tmp_path):
         (lambda text: text.replace('"schema": "segbench-record/1"', '"schema": "segbench-record/99"'), "does not know"),
         (lambda text: text.replace('"status"', '"state"'), "is not built as a record is"),
         (lambda text: text.replace('"present"', '"splendid"'), "is not built as a record is"),
-        (lambda text: text.replace('{\n "analysis"', '{\n "notes": [],\n "analysis"'), "'notes' stands twice"),
+        (lambda text: text.replace('{\n "analysis"', '{\n "notes": [],\n "analysis"'), "'notes' appears twice"),
         (lambda _: "[]", "is no record of a run"),
         (lambda _: "{}", "it has no schema"),
         (lambda _: "[" * 100_000, "is nested too deeply|is not JSON"),
-        (lambda text: text.replace('"case_001"', '"case_000"'), "twice|stands twice"),
+        (lambda text: text.replace('"case_001"', '"case_000"'), "twice|appears twice"),
     ],
 )
 def test_what_is_damaged_is_refused_by_name(tmp_path, change, words):

@@ -228,7 +228,7 @@ def test_emptying_the_worst_cases_never_helps():
 def test_unequal_cases_are_refused_with_the_way_out():
     scores = by_id(SCORES)
     del scores["B"]["c07"]
-    with pytest.raises(InvalidInput, match=r"B lacks 1.*cases='common'"):
+    with pytest.raises(InvalidInput, match=r"1 missing for B.*cases='common'"):
         compare(scores)
     assert compare(scores, cases="common").pairs[0].n == 39
     failed = compare(scores, cases="failed", bounds=(0, 1))

@@ -26,9 +26,7 @@ def add_parser(subparsers: Any) -> None:
         ),
     )
     add_source_arguments(parser)
-    parser.add_argument(
-        "--metric", metavar="KEY", help="name of the metric where the file does not say; the metric to write"
-    )
+    parser.add_argument("--metric", metavar="KEY", help="name of the metric if the file has none; the metric to write")
     parser.add_argument("--output", "-o", type=Path, metavar="FILE", help="write the scores here")
     parser.add_argument(
         "--to", choices=("json", "long", "wide", "challenger"),

@@ -69,9 +69,7 @@ def add_choice_arguments(parser: argparse.ArgumentParser, *, with_policy: bool =
     """Add the arguments that choose scores; return their section. With a policy also those of summaries."""
     group = parser.add_argument_group("which scores")
     group.add_argument("--structure", metavar="NAME", help="only this structure")
-    group.add_argument(
-        "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
-    )
+    group.add_argument("--metric", metavar="KEY", help="only this metric; the name of the metric if the file has none")
     group.add_argument("--higher-is-better", choices=("yes", "no"), help="for metrics that segauge does not know")
     group.add_argument("--bounds", metavar="LOW,HIGH", help="ends of the scale, for metrics that segauge does not know")
     group.add_argument(

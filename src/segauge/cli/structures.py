@@ -57,7 +57,7 @@ def structure_file(args: argparse.Namespace) -> Path | None:
 def _asked(pairing: Pairing, args: argparse.Namespace) -> Any:
     if args.label is not None:
         if args.structures is not None:
-            raise InvalidInput("Give --label or --structures, not both: a structure says which labels it is made of.")
+            raise InvalidInput("Give --label or --structures, not both: a structure already names its labels.")
         return None
     declared = pairing.structures
     if args.structures is None:
@@ -94,7 +94,7 @@ def _require_names(asked: Any, cases: Sequence[Case]) -> None:
         known = ", ".join(map(str, labels.labels())) or "none"
         raise UnknownStructure(
             f"{labels.source}: its labels have no names, so {wanted!r} cannot be found in it; it holds the labels "
-            f"{known}. Say which is which: --structures {wanted}=1."
+            f"{known}. Map them: --structures {wanted}=1."
         )
 
 

@@ -131,8 +131,8 @@ def _dataset_warnings(records: Mapping[str, Record]) -> list[str]:
     if pred_together:
         warnings.append(
             f"predictions that hold several labels where the ground truth has one: {len(pred_together)}, such as that "
-            f"of {pred_together[0]!r}. All of them were taken together as foreground. If one of them is meant, say "
-            f"which is which: {option('structures', {'NAME': 1})} and {option('pred_structures', {'NAME': 2})}."
+            f"of {pred_together[0]!r}. All of them were taken together as foreground. If one of them is meant, map "
+            f"them: {option('structures', {'NAME': 1})} and {option('pred_structures', {'NAME': 2})}."
         )
     return warnings
 

@@ -173,7 +173,7 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     remarks.notes += placed.notes
     remarks.outside = placed.outside
     if placed.gt.partial and "specificity" in options.metrics:
-        remarks.notes.append("gt: does not say how large its image is: specificity speaks of the part that is stored")
+        remarks.notes.append("gt: does not store the size of its image: specificity covers the stored part only")
     layers = LayerPairs(placed.pred, placed.gt, job.threads)
     pairs = _pair(layers, pred, gt, job, remarks)
     if not pairs.gt:  # "all" structures of two empty masks are none
@@ -242,7 +242,7 @@ def _pair(layers: LayerPairs, pred_reading: Reading, gt_reading: Reading, job: C
     shown = [f"{label} ({pred_counts[label]} voxels)" for label in pairs.unknown]
     if shown:
         more = f" and {len(shown) - 8} more" if len(shown) > 8 else ""
-        remarks.notes.append(f"pred: holds labels that nobody asked for: {', '.join(shown[:8])}{more}")
+        remarks.notes.append(f"pred: has labels that were not asked for: {', '.join(shown[:8])}{more}")
     moved = [
         f"{name!r} (label {number}) is its label {' and '.join(map(str, labels))}"
         for number, (name, labels) in pairs.by_name.items()

@@ -301,7 +301,7 @@ class _Search:
         if not side.names:
             raise UnknownStructure(
                 f"{side.reading.labels.source}: has no names for its labels, so {name!r} cannot be found in it. "
-                f"Say which label it is: {option('structures', {name: 1})}."
+                f"Give its label: {option('structures', {name: 1})}."
             )
         return side.named(name)
 
@@ -329,7 +329,7 @@ def _all_pairs(spec: StructureSpec, gt: Side, pred: Side) -> LabelPair:
         nameless = pred if gt.is_folder else gt
         raise UnknownStructure(
             f"{nameless.reading.labels.source}: has no names for its labels, the other side is a folder of named "
-            f"masks. Say which label is which: {option('structures', {'liver': 1})} and so on."
+            f"masks. Map the labels: {option('structures', {'liver': 1})} and so on."
         )
     in_gt: dict[str, tuple[int, ...]] = {}
     in_pred: dict[str, tuple[int, ...]] = {}

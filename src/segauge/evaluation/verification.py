@@ -58,7 +58,7 @@ class Discrepancy:
     found: object
 
     def __str__(self) -> str:
-        return f"{self.where}: the file says {self.stated!r}, but {self.found!r} comes out"
+        return f"{self.where}: the file has {self.stated!r}, expected {self.found!r}"
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ class Verification(NotebookTable):
         differing = agreeing(len(self.discrepancies), "differs", "differ")
         said = f"{self.source}: {counted(self.n_compared, 'number')} {again}, {differing}"
         return Shown(
-            said, ("where", "the file says", "comes out"), [(d.where, d.stated, d.found) for d in self.discrepancies]
+            said, ("where", "in the file", "expected"), [(d.where, d.stated, d.found) for d in self.discrepancies]
         )
 
 
@@ -180,7 +180,7 @@ def _rebuilt(data: Mapping[str, Any], name: str) -> EvaluationResult:
     statistics = data["protocol"]["statistics"]
     n_resamples = int(statistics["n_resamples"])
     if not 1 <= n_resamples <= _MOST_RESAMPLES:
-        raise InvalidInput(f"{name}: says n_resamples {n_resamples}, expected 1 to {_MOST_RESAMPLES}.")
+        raise InvalidInput(f"{name}: n_resamples is {n_resamples}, expected 1 to {_MOST_RESAMPLES}.")
     table = ScoreTable(cases, structures, tuple(info.key for info in metrics), values, status, missing)
     return EvaluationResult(
         table,
@@ -201,7 +201,7 @@ def _rows_by_place(rows: Iterable[Row], name: str) -> dict[tuple[str, str], Row]
     for row in rows:
         place = (str(row["case_id"]), str(row["structure"]))
         if place in found:
-            raise InvalidInput(f"{name}: {place[1]!r} of case {place[0]!r} stands in it twice.")
+            raise InvalidInput(f"{name}: {place[1]!r} of case {place[0]!r} appears in it twice.")
         found[place] = row
     return found
 

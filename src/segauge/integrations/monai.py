@@ -242,7 +242,7 @@ class SegaugeMetric(CumulativeIterationMetric):  # type: ignore[misc]  # MONAI h
         if edges is None:
             if self._needs_mm:
                 raise InvalidInput(
-                    f"{', '.join(self._needs_mm)}: nothing says how large a voxel is. Pass MetaTensors, or spacing= in "
+                    f"{', '.join(self._needs_mm)}: the size of a voxel is unknown. Pass MetaTensors, or spacing= in "
                     "mm (one number, or one per axis); spacing=1 measures in voxels."
                 )
             edges = 1.0

@@ -80,7 +80,7 @@ def _segmentations_in(folder: Path, limits: Limits) -> tuple[str, ...]:
 def _describe_contours(path: Path, reference: str | None, allow_nonuniform: bool, limits: Limits) -> dict[str, Any]:
     structures = read_structure_set(path, limits)
     what = f"RTSTRUCT with {len(structures.rois)} regions"
-    note = "no image series found beside the file: give a reference to fill the contours"
+    note = "no image series found next to the file: give a reference to fill the contours"
     found = None
     try:
         found = find_reference(path, reference, limits, allow_nonuniform=allow_nonuniform)

@@ -59,7 +59,7 @@ def parser_failures(source: str) -> Iterator[None]:
             # Only the name of a missing attribute: what pydicom reports of others may quote a patient's name.
             missing = f", {error.name}" if isinstance(error, AttributeError) and error.name else ""
             raise UnreadableFile(
-                f"{source}: is damaged or lacks something a DICOM file must have ({type(error).__name__}{missing}). "
+                f"{source}: is damaged or incomplete for a DICOM file ({type(error).__name__}{missing}). "
                 "Export it again."
             ) from error
 
@@ -265,5 +265,5 @@ def _by_codec(dataset: Any, shape: tuple[int, int], count: int, source: str) -> 
                 "Run: pip install 'segauge[dicom]'"
             ) from error
         if frame.shape != shape:
-            raise UnreadableFile(f"{source}: a frame decodes to {frame.shape}, the header says {shape}.")
+            raise UnreadableFile(f"{source}: a frame decodes to {frame.shape}, the header gives {shape}.")
         yield frame.astype(np.uint16 if frame.dtype.itemsize > 1 else np.uint8, copy=False)

@@ -67,9 +67,11 @@ def plane_of(size: Any, orientation: Any, spacing: Any, source: str) -> Plane:
     if rows < 1 or columns < 1:
         raise UnreadableFile(f"{source}: has {rows} rows and {columns} columns. The file is damaged.")
     if orientation is None or len(orientation) != 6:
-        raise UnreadableFile(f"{source}: does not say how it lies in the patient (ImageOrientationPatient is missing).")
+        raise UnreadableFile(
+            f"{source}: its orientation in the patient is unknown (ImageOrientationPatient is missing)."
+        )
     if spacing is None or len(spacing) != 2:
-        raise UnreadableFile(f"{source}: does not say how large its pixels are (PixelSpacing is missing).")
+        raise UnreadableFile(f"{source}: the size of its pixels is unknown (PixelSpacing is missing).")
     cosines = np.array([float(value) for value in orientation])
     row_spacing, column_spacing = (float(value) for value in spacing)
     along_row, along_column = cosines[:3], cosines[3:]
@@ -86,7 +88,7 @@ def plane_of(size: Any, orientation: Any, spacing: Any, source: str) -> Plane:
 def position_of(value: Any, source: str) -> Vector:
     """Return ImagePositionPatient, checked."""
     if value is None or len(value) != 3:
-        raise UnreadableFile(f"{source}: does not say where it lies in the patient (ImagePositionPatient is missing).")
+        raise UnreadableFile(f"{source}: its position in the patient is unknown (ImagePositionPatient is missing).")
     position = np.array([float(coordinate) for coordinate in value])
     if not np.all(np.abs(position) < 1e7):  # also false for NaN
         raise UnreadableFile(f"{source}: ImagePositionPatient {position.tolist()} is not usable.")

@@ -117,7 +117,7 @@ def _frame_count(dataset: Any, described: int, source: str, notes: list[str]) ->
 def _segment_number(own: Any, shared: Any, where: str) -> int:
     number = functional_group(own, shared, "SegmentIdentificationSequence").get("ReferencedSegmentNumber")
     if number is None or int(number) < 1:
-        raise UnreadableFile(f"{where} does not say which segment it belongs to. Export the file again.")
+        raise UnreadableFile(f"{where} has no segment number. Export the file again.")
     return int(number)
 
 

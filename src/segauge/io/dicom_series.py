@@ -195,7 +195,7 @@ def _slices_of(path: Path, dataset: Any) -> list[_Slice]:
         stated = int(dataset.get("NumberOfFrames") or 1)
         if stated > 1:
             raise IrregularSeries(
-                f"{path}: is a multi-frame image of {stated} frames that does not say where each of them lies. "
+                f"{path}: is a multi-frame image of {stated} frames without a position for each. "
                 "Convert it to single slices, or to NIfTI."
             )
         return [_slice(path, path.name, dataset, dataset, dataset, dataset)]

@@ -185,7 +185,7 @@ def load_json(path: Path, *, unique_keys: bool = False) -> Any:
 
 
 def parse_json(data: bytes, name: str, *, unique_keys: bool = False) -> Any:
-    """Return the content of JSON text; with `unique_keys`, a key that stands twice in one object is refused.
+    """Return the content of JSON text; with `unique_keys`, a key that appears twice in one object is refused.
 
     NaN and Infinity are read, as tools write them.
 
@@ -209,7 +209,7 @@ def parse_json(data: bytes, name: str, *, unique_keys: bool = False) -> Any:
         raise InvalidInput(f"{name}: is not UTF-8 text, so not JSON.") from error
     except RecursionError as error:
         raise InvalidInput(f"{name}: is nested too deeply (more than {MAX_DEPTH} levels).") from error
-    except ValueError as error:  # a key that stands twice, a number of hundreds of digits
+    except ValueError as error:  # a key that appears twice, a number of hundreds of digits
         raise InvalidInput(f"{name}: {str(error).rstrip('.')}.") from error
     return content
 
@@ -225,7 +225,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in pairs:
         if key in found:
-            raise InvalidInput(f"the key {key!r} stands twice in one object")
+            raise InvalidInput(f"the key {key!r} appears twice in one object")
         found[key] = value
     return found
 

@@ -62,7 +62,7 @@ def read_image(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS)
         count = check_dimensions(shape, str(place), limits)
         offset = int(header.vox_offset) if header.vox_offset >= header.size else header.size + 4
         if offset - header.size > limits.max_header_bytes:
-            raise UnreadableFile(f"{place}: its voxels are said to start at byte {offset}. The header is damaged.")
+            raise UnreadableFile(f"{place}: its header puts the voxels at byte {offset}. The header is damaged.")
         read_exactly(stream, offset - header.size, str(place), "header extensions")
         dtype = header.dtype(str(place))
         stored, ratio = (stored_size(file), MAX_DEFLATE_RATIO) if is_gzip else (stored_size(file) - offset, 1)

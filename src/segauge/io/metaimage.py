@@ -72,7 +72,7 @@ def _parse_header(path: Path, options: ReadOptions) -> tuple[dict[str, str], int
 
 def _field(fields: Mapping[str, str], name: str, source: str) -> str:
     if name not in fields:
-        raise UnreadableFile(f"{source}: the header lacks {name}. The file is damaged: write it again.")
+        raise UnreadableFile(f"{source}: the header has no {name}. The file is damaged: write it again.")
     return fields[name]
 
 

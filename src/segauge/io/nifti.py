@@ -188,7 +188,7 @@ def _data_offset(header: NiftiHeader, source: str, options: ReadOptions) -> int:
         return least
     if not math.isfinite(offset) or offset < least or offset - header.size > options.limits.max_header_bytes:
         raise UnreadableFile(
-            f"{source}: the voxels are said to start at byte {offset:g}, expected {least} or a little more. "
+            f"{source}: the header puts the voxels at byte {offset:g}, expected {least} or a little more. "
             "The header is damaged: write the file again."
         )
     return int(offset)

@@ -190,7 +190,7 @@ def _is_list(data_file: str) -> bool:
 
 def _field(header: NrrdHeader, name: str, source: str) -> str:
     if name not in header.fields:
-        raise UnreadableFile(f"{source}: the header lacks the field {name!r}. The file is damaged: write it again.")
+        raise UnreadableFile(f"{source}: the header has no field {name!r}. The file is damaged: write it again.")
     return header.fields[name]
 
 
@@ -255,7 +255,7 @@ def _channel_axis(header: NrrdHeader, shape: Sequence[int], source: str) -> int 
     others = [axis for axis, kind in enumerate(kinds) if kind not in ("domain", "space", "???", "none")]
     if len(kinds) == len(shape) and len(others) == 1:
         return others[0]
-    raise UnreadableFile(f"{source}: has 4 axes, and 'kinds' does not say which one counts channels.")
+    raise UnreadableFile(f"{source}: has 4 axes, and 'kinds' does not name the axis of channels.")
 
 
 def _layers(
@@ -332,7 +332,7 @@ def _space_signs(header: NrrdHeader, ndim: int, source: str, notes: list[str]) -
     if space.endswith(("-time", "time")):
         raise UnreadableFile(f"{source}: lies in the space {space!r} with time; one volume is expected.")
     # ITK, and with it most writers, takes unnamed spaces for its own.
-    notes.append(f"its space {space or '(none)'} does not say where left is; taken as left-posterior-superior")
+    notes.append(f"its space {space or '(none)'} does not define left; taken as left-posterior-superior")
     return np.array(_SPACES["lps"][:ndim], dtype=np.float64), True
 
 

@@ -80,7 +80,7 @@ def fill_regions(
     notes: list[str] = [*structures.notes, *reference.notes]
     repeated = sorted(name for name, count in Counter(roi.name for roi in rois).items() if count > 1)
     if repeated:
-        notes.append(f"several regions are called {', '.join(repeated)}; tell them apart by their numbers")
+        notes.append(f"several regions are called {', '.join(repeated)}; distinguish them by their numbers")
     on_own_slices = reference.is_series or _has_slice_per_image(reference.grid, structures)
     slab_mm = 0.0 if on_own_slices else _plane_distance(structures.rois)
     slices = np.array(reference.slices)

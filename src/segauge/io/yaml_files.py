@@ -63,7 +63,7 @@ def _load(text: str, source: str, what: str) -> Any:
             counts = Counter(key for key in keys if isinstance(key, (str, int)))
             twice = next((key for key, count in counts.items() if count > 1), None)
             if twice is not None:
-                raise InvalidInput(f"{source}: the key {twice!r} stands twice, line {node.start_mark.line + 1} on.")
+                raise InvalidInput(f"{source}: the key {twice!r} appears twice, line {node.start_mark.line + 1} on.")
             return super().construct_mapping(node, deep)
 
     try:

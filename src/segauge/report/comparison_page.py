@@ -81,8 +81,7 @@ def _means(comparison: ModelComparison) -> Illustration:
         "means",
         f"{comparison.deciding.name} of every model",
         f"Mean{' rank' if comparison.board.is_by_ranks else ''} with {_level(comparison)} interval. Overlapping "
-        "intervals say little about the difference of two "
-        "models: see pairs.",
+        "intervals do not answer whether two models differ: see pairs.",
         partial(figures.forest, rows, axis=_axis(comparison)),
     )
 
@@ -218,7 +217,7 @@ def _critical_difference(comparison: ModelComparison) -> Illustration:
     return Illustration(
         "critical",
         "Critical-difference diagram",
-        "Mean rank within the cases. A bar joins models that the comparison of means did not tell apart "
+        "Mean rank within the cases. A bar joins models whose means are not significantly different "
         f"({comparison.board.test}), rather than the Nemenyi test of the classic diagram.",
         partial(figures.critical_difference, ranks, figures.cliques(order, apart)),
     )

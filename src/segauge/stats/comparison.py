@@ -324,7 +324,7 @@ def comparable(
     matrix = score_matrix(scores, **selection).scored_cases()
     if higher_is_better is not None and higher_is_better != matrix.scale.higher_is_better:
         raise InvalidInput(
-            f"higher_is_better={higher_is_better}, but the scale of these scores says the opposite; leave it out."
+            f"higher_is_better={higher_is_better}, but these scores have the opposite direction; leave it out."
         )
     if len(matrix.models) < 2:
         raise InvalidInput(f"A comparison needs two models or more, got {len(matrix.models)}.")

@@ -483,7 +483,7 @@ def _chosen_method(ci: str, statistic: str, bounds: tuple[float, float] | None, 
         fitting = [key for key, method in METHODS.items() if method.statistic == statistic]
         raise InvalidInput(f"The interval {ci!r} is not one of a {statistic}; for it there are {', '.join(fitting)}.")
     if METHODS[ci].needs_bounds and not bounded:
-        raise InvalidInput(f"The interval {ci!r} needs the ends of the scale: pass bounds=(0, 1) for Dice, say.")
+        raise InvalidInput(f"The interval {ci!r} needs the ends of the scale, such as bounds=(0, 1) for Dice.")
     return ci
 
 

@@ -293,4 +293,4 @@ def _divided(totals: Floats, counts: npt.NDArray[np.intp]) -> Floats:
 def _require_unique(names: Sequence[str], what: str) -> None:
     if len(set(names)) != len(names):
         twice = next(name for name in names if list(names).count(name) > 1)
-        raise InvalidInput(f"The {what} {twice!r} stands twice; every {what} needs a name of its own.")
+        raise InvalidInput(f"The {what} {twice!r} appears twice; every {what} needs a name of its own.")

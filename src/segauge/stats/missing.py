@@ -41,7 +41,7 @@ def scale_of(metric: str) -> Scale:
     if info is None or info.direction == "none":
         what = "is not known" if info is None else "makes no sense to ask: it is a measurement, not a score"
         raise UnknownMetric(
-            f"Whether a higher {metric!r} is better {what}. Say it (higher_is_better=True or False, and the bounds of "
+            f"Whether a higher {metric!r} is better {what}. Pass it (higher_is_better=True or False, and the bounds of "
             f"its scale), or use a known name: {', '.join(list(CATALOG)[:12])}, ..."
         )
     return info.scale

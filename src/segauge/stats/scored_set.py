@@ -25,7 +25,7 @@ AverageRule = Literal["structure-means", "case-mean"]
 
 CASE_RULES: dict[str, str] = {
     "common": "every model on the cases that all models have",
-    "failed": "every model on all cases; a case that a model lacks counts as its failure",
+    "failed": "every model on all cases; a case missing for a model counts as its failure",
     "own": "each model on its own cases, also where these differ (their means cannot be compared)",
 }
 AVERAGE_RULES: dict[str, str] = {

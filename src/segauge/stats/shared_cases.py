@@ -123,7 +123,7 @@ def _only(name: str | None, choices: Sequence[tuple[str, ...]], what: str) -> st
         return name
     names = set(choices[0]).intersection(*choices[1:])
     if len(names) != 1:
-        raise InvalidInput(f"Say which {what}: the tables have {', '.join(sorted(names)) or 'none in common'}.")
+        raise InvalidInput(f"Choose a {what}: the tables have {', '.join(sorted(names)) or 'none in common'}.")
     return names.pop()
 
 
@@ -136,11 +136,11 @@ def _agreed_cases(tables: Mapping[str, ScoreTable], cases: CasePolicy) -> tuple[
     if union == common:
         return tuple(sorted(union)), ""
     short = {name: len(union - have) for name, have in sets.items() if union - have}
-    words = ", ".join(f"{name} lacks {count}" for name, count in short.items())
+    words = ", ".join(f"{count} missing for {name}" for name, count in short.items())
     if cases == "common":
         return tuple(sorted(common)), f"on the {len(common)} of {len(union)} cases that every model has"
     if cases == "failed":
-        return tuple(sorted(union)), f"a case that a model lacks counts as its failure ({words})"
+        return tuple(sorted(union)), f"a case missing for a model counts as its failure ({words})"
     raise InvalidInput(
         f"The models were not scored on the same cases: of {len(union)}, {words}. Pass {option('cases', 'common')} to "
         f"compare them on the cases that all have, or {option('cases', 'failed')} to count a missing case as a failure "

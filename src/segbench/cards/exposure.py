@@ -173,7 +173,7 @@ class Lineage:
         for place in self.ways_down(name):
             card = self.datasets.get(place)
             if card is None:
-                return f"there is no card for {place}, so nobody knows what it contains"
+                return f"there is no card for {place}, so its content is unknown"
             if card.lineage is None:
                 return f"where the images of {card.title} come from is not known"
             if card.partial and not pool & {self.name_of(absent) for absent in card.lacks}:

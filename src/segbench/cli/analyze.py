@@ -63,9 +63,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         "--format", default="auto", choices=("auto", *FORMATS), help="kind of file (default: recognised)"
     )
     group.add_argument("--columns", action="append", default=[], metavar="ROLE=NAME", help=COLUMNS_HELP)
-    group.add_argument(
-        "--metric", metavar="KEY", help="only this metric; the name of the metric where the file does not say"
-    )
+    group.add_argument("--metric", metavar="KEY", help="only this metric; the name of the metric if the file has none")
     group.add_argument("--metadata", action="append", default=[], metavar="FILE", help="a row per case, or NAME=FILE")
     group.add_argument(
         "--key", action="append", default=[], metavar="COLUMN", help=f"{KEY_HELP}; NAME=COLUMN for one test set"

@@ -34,7 +34,7 @@ def add_parser(subparsers: Any) -> None:
         ),
     )
     add_source_arguments(parser)
-    parser.add_argument("--metric", metavar="KEY", help="name of the metric where the file does not say")
+    parser.add_argument("--metric", metavar="KEY", help="name of the metric if the file has none")
     parser.add_argument(
         "--dataset", required=True, metavar="NAME",
         help="card of the dataset the scores were made on, such as kits23; `segbench cards datasets` has them all",

@@ -48,7 +48,7 @@ def add_parser(subparsers: Any) -> None:
         "render",
         description="Make a static site that opens from disk and on any host, older records before newer ones. Records "
         "are verified first, and the pages show the result. Exit codes: 0 fine, 1 a record cannot be "
-        "read or some page cannot be made (the others are), 2 usage, 5 some number does not follow (the pages say so).",
+        "read or some page cannot be made (the others are), 2 usage, 5 some number does not follow (see the pages).",
         examples=("segbench render results/a.json results/b.json --out site",),
     )
     pages.add_argument("results", type=Path, nargs="*", metavar="FILE", help="records of runs")

@@ -60,7 +60,7 @@ def add_parser(subparsers: Any) -> None:
         "--only", choices=("predict", "score"), help="only make the predictions, or only score those in the cache (one "
         "that is not there counts as failed)"
     )  # fmt: skip
-    changed = parser.add_argument_group("instead of what the config says")
+    changed = parser.add_argument_group("instead of the config")
     changed.add_argument("--n-cases", type=case_count, metavar="N", help="number of cases")
     changed.add_argument(
         "--executor", type=executor, metavar="WHERE",

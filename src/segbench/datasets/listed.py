@@ -58,7 +58,7 @@ class ListedDataset:
             for path in (case.image, case.gt):
                 if not path.exists():
                     raise InvalidInput(
-                        f"{self.card.name}: {case.case_id} lacks {path}. "
+                        f"{self.card.name}: {case.case_id} has no file {path}. "
                         + (f"Get the dataset from {self.card.source}." if self.card.source else "Put it there.")
                     )
 

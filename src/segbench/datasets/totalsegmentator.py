@@ -39,7 +39,7 @@ def _cases(folder: Path, split: str) -> dict[str, DatasetCase]:
     )
     table = _metadata(folder)
     if split != "all" and not any("split" in row for row in table.values()):
-        raise InvalidInput(f"totalsegmentator: {folder} has no meta.csv, which says who is in {split}; or split: all.")
+        raise InvalidInput(f"totalsegmentator: {folder} has no meta.csv, which defines {split}; or split: all.")
     cases = {}
     for place in sorted(folder.iterdir()):
         masks = place / "segmentations"

@@ -173,7 +173,7 @@ def _refused(wanted: _Wanted, error: urllib.error.HTTPError, have: int) -> None:
 
 def _receive(wanted: _Wanted, answer: Any, have: int) -> None:
     if answer.headers.get("Content-Encoding", "identity") != "identity":
-        raise wanted.failed("the server compresses what it sends although asked not to, so its length says nothing.")
+        raise wanted.failed("the server compresses what it sends although asked not to, so its length is unknown.")
     start, total = _announced(wanted, answer, have)
     if wanted.size is not None and total is not None and total != wanted.size:
         raise wanted.failed(f"{wanted.size} bytes expected, the server announces {total}: this is another file.")
@@ -200,7 +200,7 @@ def _receive(wanted: _Wanted, answer: Any, have: int) -> None:
     if end is None and not _can_tell_the_end(wanted, answer):
         _forget(wanted)
         raise wanted.failed(
-            "the server does not say how long the file is, and no checksum is known: a cut could not be told."
+            "the server sends no length, and no checksum is known: an incomplete download would go unnoticed."
         )
 
 

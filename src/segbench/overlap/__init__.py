@@ -282,7 +282,9 @@ def images_of(what: str) -> dict[str, Path]:
         chosen = dataset(name, Path(root) if root else None)
         there = [case for case in chosen.cases(chosen.case_ids()) if case.image.is_file()]
         if not there:
-            raise InvalidInput(f"{name}: none of its images is here; fetch some, or say where: {name}=FOLDER.")
+            raise InvalidInput(
+                f"{name}: none of its images is here; download some, or give their folder: {name}=FOLDER."
+            )
         return {case.case_id: case.image for case in there}
     folder = Path(what)
     if not folder.is_dir():

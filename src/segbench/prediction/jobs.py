@@ -167,7 +167,7 @@ def _unusable(output: Path) -> str:
         labels = read_labels(output, one_volume=True).labels
     except SegaugeError as error:
         return f"wrote an output that cannot be read: {error}"
-    return "" if labels.in_space else "wrote an output that does not say where in space it lies"
+    return "" if labels.in_space else "wrote an output without a position in space"
 
 
 def _without_paths(failure: str, job: Job) -> str:

@@ -70,7 +70,7 @@ def _require_one_ground_truth(tables: Mapping[str, ScoreTable]) -> None:
                 if before != is_lacking:
                     has, has_not = (other, model) if is_lacking else (model, other)
                     raise InvalidInput(
-                        f"The ground truth of {case} has {structure} in the scores of {has}, and lacks it in those of "
+                        f"The ground truth of {case} has {structure} in the scores of {has}, and not in those of "
                         f"{has_not}. The scores contradict themselves: score the predictions again."
                     )
 

@@ -36,7 +36,7 @@ def load_record(path: str | os.PathLike[str]) -> RunRecord:
     place = Path(path)
     if not place.is_file():
         raise InvalidInput(f"{place}: there is no such file.")
-    # A key that stands twice is refused, since one of the two was written to deceive.
+    # A key that appears twice is refused, since one of the two was written to deceive.
     given = load_json(place, unique_keys=True)
     if not isinstance(given, dict):
         raise InvalidInput(f"{place.name}: is no record of a run.")
@@ -57,7 +57,7 @@ def _scores_beside(place: Path, scores: Mapping[str, str], plain: Mapping[str, A
     # Only the name counts: a record cannot point out of its folder.
     file = place.with_name(Path(scores["file"]).name)
     if not file.is_file():
-        raise InvalidInput(f"its scores are in {file.name}, which is not beside it")
+        raise InvalidInput(f"its scores are in {file.name}, which is not next to it")
     order = [entry["card"]["name"] for entry in plain["models"]]
     tables = read_scores(file, order, plain["structures"], plain["metrics"], len(plain["cases"]))
     if content_hash(tables) != scores["sha256"]:

@@ -74,7 +74,7 @@ def other_label(
         return Explanation(f"left and right are swapped: its {owner} lies on this {structure} (Dice {dice:.2f})", dice)
     called = f", which its card calls {owner}" if owner else ""
     return Explanation(
-        f"wrong ids: label {label} of its output fits (Dice {dice:.2f}){called}; its card says "
+        f"wrong ids: label {label} of its output fits (Dice {dice:.2f}){called}; its card has "
         f"{_listed(known[structure])}",
         dice,
     )

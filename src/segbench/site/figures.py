@@ -79,7 +79,7 @@ def _set_figures(one: SetAnalysis) -> Iterator[StudyFigure]:
             f"{found.winner} comes first": Curve(found.sizes, found.same_winner),
         }
         caption = (
-            f"Test sets of so many cases, drawn with replacement from the {found.n_cases} complete ones, against the "
+            f"Test sets of each size, drawn with replacement from the {found.n_cases} complete ones, against the "
             "order on all of them: mean Kendall's tau with the middle 90 %, and how often the same model comes first. "
             "The order on all cases is taken for the true one, so the curves are hopeful, the more so to the right."
         )
@@ -92,7 +92,7 @@ def _board_figures(boards: Sequence[Board], metric: str) -> Iterator[StudyFigure
     for board in boards:
         interval = "" if not board.pairs else " with interval"
         caption = (
-            f"Mean{interval} over {counted(board.n_cases, 'case')}; models on the first place stand out. {board.rule}"
+            f"Mean{interval} over {counted(board.n_cases, 'case')}; models on the first place in colour. {board.rule}"
         )
         make = partial(_forest, board)
         place = (0, board.structure, metric)

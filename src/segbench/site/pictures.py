@@ -35,12 +35,16 @@ _DOUBTS = ("unknown", "not known", "not verified", "unverified", "no redistribut
 def why_no_images(card: DatasetCard) -> str:
     """Return why pages may not show images of a dataset, "" if they may.
 
-    They may only if its card says so, and names a licence that is known: what nobody found out is forbidden.
+    They may only if its card has so, and names a licence that is known: what nobody found out is forbidden.
     """
     licence = " ".join(card.licence.lower().split())
     if licence in _NO_LICENCE or any(word in licence for word in _DOUBTS):
         return f"the licence of {card.title} is not known well enough"
-    return "" if card.show_images else f"the card of {card.title} does not say that its licence lets them be shown"
+    return (
+        ""
+        if card.show_images
+        else f"the card of {card.title} does not confirm that its licence allows them to be shown"
+    )
 
 
 @dataclass(frozen=True)

@@ -326,7 +326,7 @@ def part_table(parts: Sequence[PartBoard], metric: str) -> StudyTable:
             here = (part.part, row.model, row.place, row.value, row.n)
             rows.append((*here, whole.place, whole.value, whole.n))
     titles = ("part", "model", "place", "mean", "n", "place on all", "mean on all", "n of all")
-    words = f"Splits beside all cases: {parts[0].whole.title}."
+    words = f"Splits next to all cases: {parts[0].whole.title}."
     return StudyTable(f"splits-{metric}", words, titles, tuple(rows))
 
 

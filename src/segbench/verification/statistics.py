@@ -121,7 +121,7 @@ def _pairs(
     if record.published is not None:
         rules = record.published.get("rules")
         if rules != REFERENCE_RULES:
-            raise InvalidInput(f"The statistics were published by the rules {rules!r}, which nobody knows.")
+            raise InvalidInput(f"The statistics were published by unknown rules {rules!r}.")
         published = {key: value for key, value in record.published.items() if key != "rules"}
         pairs.append(("published", published, reference_statistics(record)))
     return pairs

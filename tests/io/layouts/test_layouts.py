@@ -124,7 +124,7 @@ def test_labels_of_one_name_are_one_structure(tmp_path):
     found = find_pairs(touch(tmp_path / "p", "a.nii.gz"), root)
     assert dict(found.structures.structures) == {"kidney": (1, 2), "tumor": (3,)}
     (root / "dataset.json").write_text('{"labels": {"kidney": 1, "kidney": 2}}')
-    with pytest.raises(InvalidInput, match="the key 'kidney' stands twice"):
+    with pytest.raises(InvalidInput, match="the key 'kidney' appears twice"):
         find_pairs(tmp_path / "p", root)
 
 

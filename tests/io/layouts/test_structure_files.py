@@ -54,7 +54,7 @@ BOMB = "a: &a [x, x]\n" + "".join(
         (BOMB, "refers to itself until it is too large"),
         (BOMB * 3, "refers to itself more than 100 times"),
         ("a: &a [*a]\n", "refers to itself until it is too large"),
-        ("liver: 1\nspleen: 2\nliver: 3\n", "the key 'liver' stands twice"),
+        ("liver: 1\nspleen: 2\nliver: 3\n", "the key 'liver' appears twice"),
     ],
 )
 def test_yaml_that_could_mean_something_else(tmp_path, text, message):

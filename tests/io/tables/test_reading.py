@@ -107,7 +107,7 @@ def test_a_dice_of_0_without_a_distance_is_a_missed_structure(tmp_path):
     assert states == [Status.PRESENT, Status.MISSED, Status.PRESENT]
     missed, lacking = map(str, found.audit.findings)
     assert "1 cell has an overlap of 0 and no other score, such as structure of c2 for bad: taken for missed" in missed
-    assert "1 cell lacks a score beside others that are there, such as hd95 of structure of c3 for bad" in lacking
+    assert "1 cell is empty although other scores are there, such as hd95 of structure of c3 for bad" in lacking
     ranked = rank(found.tables, structure="structure", metric="hd95")
     assert (ranked["good"].failure_share, ranked["bad"].failure_share) == (0.0, 0.5)
 
@@ -121,7 +121,7 @@ def test_zeros_where_all_others_are_empty_are_seen(tmp_path):
 
 def test_unequal_cases_are_refused_or_repaired(tmp_path):
     folder = touchstone(tmp_path, a=WIDE, b=WIDE.replace("c1,0.9,0.8\n", ""))
-    with pytest.raises(InvalidInput, match=r"of 3, b lacks 1.*--cases keep.*--cases common .* takes.*--cases failed"):
+    with pytest.raises(InvalidInput, match=r"of 3, 1 missing for b.*--cases keep.*--cases common .*--cases failed"):
         read_scores(folder)
     assert {len(t) for t in read_scores(folder, repairs=Repairs(cases="common")).tables.values()} == {2}
     kept = read_scores(folder, repairs=Repairs(cases="keep")).tables
@@ -307,7 +307,7 @@ def test_files_that_are_not_built_as_their_kind_is_are_refused_in_words(tmp_path
 def test_a_subject_that_stands_twice_in_jsonl_is_seen(tmp_path):
     line = {"subject_name": "a", "groups": {"liver": {"n_ref_instances": 1, "n_pred_instances": 1, "pq": 0.5}}}
     other = json.loads(json.dumps(line).replace("0.5", "0.9"))
-    with pytest.raises(InvalidInput, match=r"stands twice with different values, in 1 case, such as a"):
+    with pytest.raises(InvalidInput, match=r"appears twice with different values, in 1 case, such as a"):
         read_scores(write(tmp_path / "x.jsonl", f"{json.dumps(line)}\n{json.dumps(other)}\n"))
 
 
@@ -413,7 +413,7 @@ def test_reasons_are_read_back(tmp_path, form):
         ("x.csv", "case,dice\na,0.5,7\n", "line 2: expected 2 cells"),
         ("x.csv", "case,dice\na,good\n", "line 2, column dice: expected a number"),
         ("x.csv", "case,dice\na,=1+1\n", "expected a number"),
-        ("x.csv", "case,dice,dice\na,1,1\n", "stands twice"),
+        ("x.csv", "case,dice,dice\na,1,1\n", "appears twice"),
         ("x.csv", "case,dice\n", "not a single score"),
         ("x.json", "{", "is not JSON"),
         ("x.json", "[" * 100_000, "nested too deeply|not JSON"),

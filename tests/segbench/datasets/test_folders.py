@@ -234,7 +234,7 @@ def test_a_missing_file_of_a_case_is_named(tmp_path):
     amos(tmp_path)
     (tmp_path / "imagesTr" / "amos_0001.nii.gz").unlink()
     dataset = registry.dataset("amos22", tmp_path)
-    with pytest.raises(InvalidInput, match=r"amos_0001 lacks .*imagesTr"):
+    with pytest.raises(InvalidInput, match=r"amos_0001 has no file .*imagesTr"):
         dataset.prepare(["amos_0001"])
     with pytest.raises(InvalidInput, match="No case 'amos_9'"):
         dataset.cases(["amos_9"])

@@ -112,7 +112,7 @@ def test_a_length_smaller_than_the_file_is_found_by_checksum_or_size(tmp_path):
 
 def test_without_any_length_a_checksum_is_needed(tmp_path):
     assert fetched(Behaviour(CONTENT, announce=""), tmp_path / "a", checksum=SHA256).read_bytes() == CONTENT
-    with pytest.raises(DownloadFailed, match="does not say how long the file is, and no checksum is known"):
+    with pytest.raises(DownloadFailed, match="the server sends no length, and no checksum is known"):
         fetched(Behaviour(CONTENT, announce=""), tmp_path / "b")
 
 

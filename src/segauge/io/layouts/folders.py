@@ -63,9 +63,9 @@ def are_named_masks(folder: Path) -> bool:
         return True
     other = next(name for name in files if name not in named)
     raise UnusableOption(
-        f"{folder}: {named[0]!r} is the name of a structure and {other!r} is not, and the files lie on one grid. Say "
-        f"whether they are the structures of one case, {option('layout', 'masks')}, or a case each, "
-        f"{option('layout', 'files')}."
+        f"{folder}: {named[0]!r} is the name of a structure and {other!r} is not, and the files lie on one grid. "
+        f"Pass {option('layout', 'masks')} if they are the structures of one case, {option('layout', 'files')} if each "
+        "is a case."
     )
 
 

@@ -32,7 +32,7 @@ def find(pred: Path, gt: Path) -> Pairing:
     """Pair label files by name; of a validation folder, expect the cases of its fold."""
     described = _dataset_file(pred, gt)
     if described is None:
-        raise InvalidInput(f"{gt}: no dataset.json with labels beside it or the predictions; nnU-Net has one.")
+        raise InvalidInput(f"{gt}: no dataset.json with labels next to it or the predictions; nnU-Net has one.")
     dataset = load_json(described, unique_keys=True)
     ending = str(dataset.get("file_ending", ".nii.gz"))
     preds = _predictions(pred, ending)

@@ -79,7 +79,7 @@ def _of_yaml(data: Any, source: str) -> tuple[Mapping[str, Any], Any]:
     if "structures" in data:
         unknown = [str(key) for key in data if key not in ("structures", "ignore")]
         if unknown:
-            raise InvalidInput(f"{source}: unknown key {unknown[0]!r}; beside structures there may be only ignore.")
+            raise InvalidInput(f"{source}: unknown key {unknown[0]!r}; the only other key is ignore.")
         structures, ignore = data["structures"], data.get("ignore")
         if not isinstance(structures, Mapping):
             raise InvalidInput(f"{source}: structures should hold names and labels, such as `liver: 1`.")

@@ -129,14 +129,14 @@ def _merge_duplicates(cells: Iterable[Cell], repairs: Repairs, findings: list[Fi
             twice.setdefault(key, [keyed[key]]).append(cell)
     unlike = {key: found for key, found in twice.items() if len({repr(cell.value) for cell in found}) > 1}
     if len(twice) > len(unlike):
-        same = agreeing(len(twice) - len(unlike), "score stands", "scores stand")
+        same = agreeing(len(twice) - len(unlike), "score appears", "scores appear")
         words = f"{same} twice with the same value"
         findings.append(Finding("duplicates", len(twice) - len(unlike), words, "merged"))
     if unlike:
         first = next(iter(unlike.values()))
         cases = {key[:2] for key in unlike}
         words = (
-            f"{agreeing(len(unlike), 'score stands', 'scores stand')} twice with different values, in "
+            f"{agreeing(len(unlike), 'score appears', 'scores appear')} twice with different values, in "
             f"{counted(len(cases), 'case')}, such as {first[0].case} of "
             f"{first[0].model}: {first[0].value:g} ({first[0].where}) and {first[1].value:g} ({first[1].where})"
         )
@@ -171,7 +171,7 @@ def _check_range(
     )
     _refuse_or_note("out_of_range", repairs.out_of_range, len(outside), words, findings)
     for key in outside:
-        words = f"the file says {keyed[key].value:g}, which {keyed[key].metric} cannot be"
+        words = f"the file has {keyed[key].value:g}, which {keyed[key].metric} cannot be"
         keyed[key] = keyed[key]._replace(value=math.nan, status=Status.FAILED, reason=words)
 
 
@@ -235,7 +235,7 @@ def _note_lacking(keyed: Keyed, cells: Sequence[Place], findings: list[Finding])
     model, case, structure = cells[0]
     metric = next(key[3] for key, cell in keyed.items() if key[:3] == cells[0] and math.isnan(cell.value))
     words = (
-        f"{agreeing(len(cells), 'cell lacks', 'cells lack')} a score beside others that are there, such as {metric} of "
+        f"{agreeing(len(cells), 'cell is', 'cells are')} empty although other scores are there, such as {metric} of "
         f"{structure} of {case} for {model}: left out of the means of that metric. If they are failures, write inf (or "
         "a status column) there"
     )
@@ -313,7 +313,7 @@ def _equal_cases(
     short = {model: len(union) - len(axes[0]) for model, axes in models.items() if len(axes[0]) < len(union)}
     if not short:
         return
-    lacking = ", ".join(f"{model} lacks {count}" for model, count in short.items())
+    lacking = ", ".join(f"{count} missing for {model}" for model, count in short.items())
     words = f"the models were not scored on the same cases: of {len(union)}, {lacking}"
     _refuse_or_note("cases", repairs.cases, len(short), words, findings)
     common = set(union).intersection(*(axes[0] for axes in models.values()))

@@ -68,11 +68,11 @@ def read_delimited(path: Path) -> TextTable:
 
 
 def refuse_double(header: list[str], source: str) -> None:
-    """Raise where a column stands twice: nobody could say which of them counts."""
+    """Raise where a column appears twice: nobody could say which of them counts."""
     named = [name for name in header if name]
     if len(set(named)) != len(named):
         twice = next(name for name in named if named.count(name) > 1)
-        raise InvalidInput(f"{source}: the column {twice!r} stands twice in the header.")
+        raise InvalidInput(f"{source}: the column {twice!r} appears twice in the header.")
 
 
 def _decoded(data: bytes, path: Path, remarks: list[str]) -> str:

@@ -130,7 +130,7 @@ class _Place(NamedTuple):
     def number(self, metric: str, value: object, status: Status | None, reason: str) -> float:
         """Return a score, NaN where there is none; refuse what is no number, and a gap that nothing explains."""
         if value is not None and not _is_number(value):
-            raise self._error(metric, f"is {value!r}; expected a number, or null with the status that says why")
+            raise self._error(metric, f"is {value!r}; expected a number, or null with a status")
         is_explained = status is not Status.PRESENT or reason
         if value is None:
             if metric in _ALWAYS and not is_explained:
@@ -189,7 +189,7 @@ def _one_metric(tables: Mapping[str, ScoreTable], metric: str | None) -> str:
     if metric is None and len(known) == 1:
         return known[0]
     if metric not in known:
-        raise InvalidInput(f"Say which metric to write; there are {', '.join(known)}.")
+        raise InvalidInput(f"Choose the metric to write; there are {', '.join(known)}.")
     return metric
 
 

@@ -11,7 +11,7 @@ from segauge.metrics.overlap import f_beta
 from segauge.metrics.parts import DISTANCE, NUMBER, SHARE, Function, MetricFamily, StructureParts, number_above_0
 from segauge.scores import Direction, MetricInfo
 
-_RULE = "A lesion is a connected component; which pairs count as found is said by the detection rules."
+_RULE = "A lesion is a connected component; the detection rules decide which pairs count as found."
 _PRESET = "brats-2023-gli"
 
 
@@ -132,7 +132,7 @@ def _lesionwise_dice(preset: str) -> MetricInfo:
         "higher",
         SHARE,
         "Mean Dice over the lesions of the ground truth and the false positives (0 each), by the challenge's rules: "
-        "the ground truth is dilated before lesions are told apart, small ones are left out.",
+        "the ground truth is dilated before lesions are separated, small ones are left out.",
         preset,
         lambda scores: scores.dice,
     )

@@ -174,7 +174,7 @@ def _noise(key: str) -> MetricInfo:
         needs="surface",
         definition=f"Standard deviation of a metric over {GRIDS} places of the voxel grid, both objects having the "
         "boundary that a Gaussian neighbourhood of their masks suggests: what the number moves although nothing "
-        "changed. Two values that differ by less than 2.8 times this cannot be told apart. No number where one mask "
+        "changed. Two values that differ by less than 2.8 times this are not distinguishable. No number where one mask "
         "is empty, where an object falls between the voxels of some grid, where there are ignored voxels in or "
         "around them or the axes are not at right angles, or where another tool's convention is followed.",
         function=when_present(value),

@@ -40,7 +40,7 @@
     }
   }));
 
-  // ---- what a figure's shape says when pointed at
+  // ---- the tooltip of a figure's shape
   const tip = document.getElementById("tip");
   const tellAt = (x, y, pointed) => {
     const shape = pointed?.closest?.("svg.figure [role=img]");

@@ -147,7 +147,7 @@ def review_claim(
     if correlation is not None and not -1.0 <= correlation <= 1.0:
         raise InvalidInput(f"Expected a correlation between -1 and 1, got {correlation!r}.")
     if paired and a.n != b.n:
-        raise InvalidInput(f"Models on the same cases have the same n, got {a.n} and {b.n}; say paired=False.")
+        raise InvalidInput(f"Models on the same cases have the same n, got {a.n} and {b.n}; pass paired=False.")
     difference = (a.mean - b.mean) if higher_is_better else (b.mean - a.mean)
     ratios = SEEN_SD_RATIOS if a.imputed or b.imputed else (1.0,)
     notes = ["Student's t on published moments: for skewed scores of few cases it is too sure (90 % at n=10)."]
