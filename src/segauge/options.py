@@ -13,12 +13,12 @@ import math
 import os
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import Field, asdict, dataclass, field, fields
+from dataclasses import Field, asdict, dataclass, field, fields, replace
 from typing import Any, Literal, NamedTuple, get_args
 
 from segauge.errors import InvalidInput, option
 from segauge.geometry.patterns import SURFACES, SurfaceKind, check_surface
-from segauge.io.gate import DEFAULT_LIMITS
+from segauge.io.gate import DEFAULT_LIMITS, UNTRUSTED_LIMITS, Limits
 from segauge.labeling import Labeling
 from segauge.measurement import checked_tolerance
 from segauge.metrics.catalog import DEFAULT_METRICS, resolve_metrics
@@ -225,6 +225,20 @@ class Reading:
         "fill contours also on a tilted series, or one whose slices are unevenly spaced",
         flag="--allow-nonuniform",
     )
+
+    untrusted: bool = _option(
+        False,
+        "predictions come from strangers: refuse links, keep limits low, print ids in quotes, and repeat no text of a "
+        "prediction's header",
+        flag="--untrusted",
+        recorded="if given",
+    )
+
+    def limits(self, *, of_pred: bool) -> Limits:
+        """Return what a file may ask for: less where it is the prediction of a stranger."""
+        if self.untrusted and of_pred:
+            return replace(UNTRUSTED_LIMITS, max_voxels=min(self.max_voxels, UNTRUSTED_LIMITS.max_voxels))
+        return Limits(max_voxels=self.max_voxels)
 
     def __post_init__(self) -> None:
         """Refuse what would fail in every case, once and before the first."""

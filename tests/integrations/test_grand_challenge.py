@@ -110,11 +110,11 @@ def test_the_container_says_what_segauge_eval_says(submission, tmp_path, capsys)
         check=False,
     )
     assert ran.returncode == 0, ran.stderr
-    assert "phantom_1: prediction missing, counts with the worst score" in ran.stdout
+    assert "'phantom_1': prediction missing, counts with the worst score" in ran.stdout
     found = json.loads((tmp_path / "metrics.json").read_text())
     code = main([
         "eval", "--pred", str(place), "--gt", str(truth), "--structures", "liver=1,lesions=2+3", "--executor", "serial",
-        "--metrics", "dice,nsd@1.5,hd95", "--failed", "penalty", "--penalty", "77",
+        "--metrics", "dice,nsd@1.5,hd95", "--untrusted", "--failed", "penalty", "--penalty", "77",
         "--metrics-json", str(tmp_path / "eval.json"), "--cache", str(tmp_path / "cache"),
     ])  # fmt: skip
     assert code == 3

@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from segauge.cli.structures import (
     structures_of_pairs,
 )
 from segauge.cli.terminal import say_written, shows_progress, tell
-from segauge.errors import InvalidInput
+from segauge.errors import InvalidInput, UnusableOption
 from segauge.evaluation import Case, EvaluationResult, evaluate
 from segauge.io.dicom_series import holds_series
 from segauge.io.layouts import LAYOUTS, find_pairs
@@ -47,6 +48,8 @@ from segauge.report import check_report_extra
 from segauge.report.tables import STATISTICS, chosen_statistics
 from segauge.scores import Status
 
+#: Seconds for one case whose prediction comes from a stranger, unless --timeout says otherwise.
+UNTRUSTED_TIMEOUT_S = 600.0
 #: Tolerances in mm of the curve in a report.
 CURVE_TOLERANCES_MM = (0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0)
 
@@ -139,6 +142,11 @@ def add_measuring(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Find the pairs, measure, print and write."""
     options = resolve_options(args)
+    if options.reading.untrusted:
+        if args.follow_links:
+            raise UnusableOption("--follow-links and --untrusted exclude each other: no link of a stranger is read.")
+        if options.running.timeout is None and options.running.executor in (None, "processes"):
+            options = options._replace(running=replace(options.running, timeout=UNTRUSTED_TIMEOUT_S))
     check_outputs(_outputs(args), (args.pred, args.gt, args.pairs, args.images, args.metadata, structure_file(args)))
     pairing = pairing_of(args)
     if args.pairs is not None and args.structures is None:

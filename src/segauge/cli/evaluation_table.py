@@ -32,7 +32,7 @@ def print_result(result: EvaluationResult, warnings: Iterable[str], asked: Seque
     show(*floor_sentences([info for info in result.metrics if info.key in shown], result.noise_floors()))
     tell(*(f"warning: {warning}" for warning in (*warnings, *result.warnings)))
     _print_failures(result)
-    notes = [f"note: {case}: {note}" for case, found in result.notes.items() for note in found]
+    notes = [f"note: {_named(result, case)}: {note}" for case, found in result.notes.items() for note in found]
     if len(notes) > _NOTES:
         notes = [f"note: {len(notes)} notes on {counted(len(result.notes), 'case')}; --json FILE lists them"]
     tell(*notes)
@@ -52,12 +52,17 @@ def _title(result: EvaluationResult) -> str:
     return f"{words}; {result.statistic} [{100 * result.confidence:g} % interval]"
 
 
+def _named(result: EvaluationResult, case: str) -> str:
+    """Return how a line calls a case: in quotes where its files come from a stranger."""
+    return repr(case) if result.protocol.get("options", {}).get("untrusted") else case
+
+
 def _print_failures(result: EvaluationResult) -> None:
     """Name the cases that could not be measured; a few without a prediction are named in a warning already."""
     found = [(case, status, reason) for case, (status, reason) in result.failures.items()]
     missing = [one for one in found if one[1] is Status.PREDICTION_MISSING]
     failures = [one for one in found if one not in missing or len(missing) > 3]
-    lines = [f"{case}: {status.value}: {reason}" for case, status, reason in failures[:_NAMED]]
+    lines = [f"{_named(result, case)}: {status.value}: {reason}" for case, status, reason in failures[:_NAMED]]
     if len(failures) > _NAMED:
         lines.append(f"and {len(failures) - _NAMED} more; --csv FILE and --json FILE list all")
     if any(status is Status.REFUSED for _, status, _ in failures):

@@ -164,7 +164,9 @@ class _Dataset:
         for outcome in run(look_at_ground_truth, [job for job, _ in crashed], **how) if crashed else ():
             job, crash = crashed[outcome.index]
             known = {} if isinstance(outcome.result, Crash) else outcome.result
-            record = failure(Status.FAILED, crash.reason) | known
+            # What an exception says of a stranger's file may be a text of its header; its name is none.
+            reason = crash.reason.partition(":")[0] if self._options.reading.untrusted else crash.reason
+            record = failure(Status.FAILED, reason) | known
             self._keep(job.case.case_id, without_folders(record, self.cases[job.case.case_id].folders))
 
     def _jobs(self, cases: Iterable[Case], sent: dict[int, CaseJob]) -> Iterator[CaseJob]:

@@ -12,11 +12,22 @@ from typing import Any, Literal
 import numpy as np
 
 from segauge import words
-from segauge.errors import GridMismatch, InvalidInput, MissingExtra, SegaugeError, ShapeMismatch, UnreadableFile, option
+from segauge.errors import (
+    GridMismatch,
+    InvalidInput,
+    MissingExtra,
+    SegaugeError,
+    ShapeMismatch,
+    UnreadableFile,
+    UnusableOption,
+    option,
+)
 from segauge.evaluation.cases import Case, Source
 from segauge.evaluation.structures import LabelPair, Side, StructureSpec, label_pair
 from segauge.geometry.masks import tabulate
-from segauge.io import Limits, Reading, read_labels
+from segauge.io import Reading, read_labels
+from segauge.io.contents import companions
+from segauge.io.gate import refuse_links
 from segauge.io.outputs import plain_values
 from segauge.io.reading import ReferenceGrid, SpacingSource
 from segauge.labeling import Labeling
@@ -28,6 +39,7 @@ from segauge.metrics.parts import Options
 from segauge.options import Measuring, recorded
 from segauge.options import Reading as ReadingOptions
 from segauge.placement import place
+from segauge.plural import counted
 from segauge.scores import Status
 
 Record = dict[str, Any]
@@ -123,7 +135,8 @@ def score_case(job: CaseJob) -> Record:
                 known = _known_of(remarks.gt, job)
         # What the ground truth alone cannot be measured for is not charged to the prediction.
         status = Status.GROUND_TRUTH_UNREADABLE if known is None else _status_of(error)
-        return failure(status, str(error), error=type(error).__name__, notes=remarks.notes) | (known or {})
+        reason = str(error) if known is None else _reason(error, status, job.options)
+        return failure(status, reason, error=type(error).__name__, notes=remarks.notes) | (known or {})
 
 
 def look_at_ground_truth(job: CaseJob) -> Record:
@@ -161,8 +174,9 @@ def _scored(job: CaseJob, remarks: _Remarks) -> Record:
     if case.pred is None:
         missing = failure(Status.PREDICTION_MISSING, "there is no prediction for this case", notes=remarks.notes)
         return missing | _known_of(gt, job)
-    pred = _read(case.pred, case, options, reference=gt.reference, threshold=options.reading.threshold)
-    remarks.notes += [f"pred: {note}" for note in pred.notes]
+    threshold = options.reading.threshold
+    pred = _read(case.pred, case, options, reference=gt.reference, threshold=threshold, of_pred=True)
+    remarks.notes += _notes_on_prediction(pred, options)
     placed = place(
         pred.labels,
         gt.labels,
@@ -197,11 +211,15 @@ def _read(
     *,
     reference: LabelMap | ReferenceGrid | None = None,
     threshold: float | None = None,
+    of_pred: bool = False,
 ) -> Reading:
     """Read one side; the contours of a predicted structure set are filled on the ground truth's grid.
 
     Only a prediction is cut at a threshold: a ground truth holds labels, and cutting would make one of all of them.
     """
+    if of_pred and options.reading.untrusted and isinstance(source, (str, os.PathLike)):
+        path = Path(source)
+        refuse_links(path, companions(path) if path.is_file() else ())
     return read_labels(
         source,
         spacing=case.spacing if not isinstance(source, LabelMap) else None,
@@ -211,8 +229,25 @@ def _read(
         nan=options.reading.nan,
         allow_nonuniform=options.reading.allow_nonuniform,
         any_frame_of_reference=options.reading.any_frame_of_reference,
-        limits=Limits(max_voxels=options.reading.max_voxels),
+        limits=options.reading.limits(of_pred=of_pred),
     )
+
+
+def _reason(error: SegaugeError, status: Status, options: ScoringOptions) -> str:
+    """Return why a prediction has no scores; where it comes from a stranger, without any word of its header."""
+    if (
+        options.reading.untrusted
+        and status is not Status.REFUSED
+        and not isinstance(error, (MissingExtra, UnusableOption))
+    ):
+        return f"the prediction cannot be read or measured ({type(error).__name__}); `segauge doctor` shows why"
+    return str(error)
+
+
+def _notes_on_prediction(pred: Reading, options: ScoringOptions) -> list[str]:
+    if options.reading.untrusted and pred.notes:
+        return [f"pred: {counted(len(pred.notes), 'remark')} on its file; `segauge doctor` prints them"]
+    return [f"pred: {note}" for note in pred.notes]
 
 
 def _is_spacing_assumed(gt: Reading, options: ScoringOptions) -> bool:

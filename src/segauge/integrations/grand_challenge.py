@@ -26,6 +26,8 @@ from segauge.evaluation.dataset import evaluate
 from segauge.evaluation.result import EvaluationResult
 from segauge.grid import Grid
 from segauge.io import read_labels
+from segauge.io.contents import companions
+from segauge.io.gate import check_links
 from segauge.io.images import write_nifti
 from segauge.io.layouts import grand_challenge as layout
 from segauge.io.layouts.pairs import Pair, image_files
@@ -88,6 +90,9 @@ def evaluate_submission(
     if penalty_mm != "diagonal" and not (isinstance(penalty_mm, (int, float)) and 0 < penalty_mm < math.inf):
         raise InvalidInput(f'penalty_mm: expected a distance in mm above 0, or "diagonal", got {penalty_mm!r}.')
     pairing = layout.find(Path(input_folder), Path(ground_truth), socket=output_socket)
+    for pair in pairing.pairs:
+        if pair.pred is not None:
+            check_links(Path(input_folder), (pair.pred, *companions(pair.pred)))
     penalty = _diagonals(pairing.pairs) if penalty_mm == "diagonal" else penalty_mm
     return evaluate(
         [Case(pair.case_id, pair.pred, pair.gt) for pair in pairing.pairs],

@@ -46,6 +46,8 @@ class Limits:
 
 
 DEFAULT_LIMITS = Limits()
+#: For predictions of strangers: a cube of 812 voxels a side, and headers that no label map in use comes near.
+UNTRUSTED_LIMITS = Limits(max_voxels=2**29, max_surplus_bytes=2**16, max_header_bytes=2**18)
 
 
 def check_dimensions(shape: Sequence[int], source: str, limits: Limits) -> int:
@@ -134,6 +136,15 @@ def check_links(root: Path, paths: Iterable[Path]) -> None:
             mode = entry.stat().st_mode if entry.exists() else stat.S_IFREG
             if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
                 raise InvalidInput(f"{entry}: is a pipe, socket or device, expected a file.")
+
+
+def refuse_links(path: Path, more: Iterable[Path] = ()) -> None:
+    """Refuse a file, or a folder, that is a link or holds one, wherever it leads."""
+    for place in (path, *more):
+        link = next((entry for entry in _entries(place) if entry.is_symlink()), None)
+        if link is not None:
+            raise UnreadableFile(f"{link}: is a link, and predictions of strangers must be files.")
+        check_links(place, (place,))
 
 
 def _entries(path: Path) -> Iterator[Path]:
