@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from segbench.schemas import schemas
+from segbench.records.schema import schemas
 
 FOLDER = Path(__file__).parents[1] / "docs" / "reference" / "schemas"
 

@@ -24,7 +24,7 @@ READERS = {
     "segauge.io.dicom_files": "parsed from memory, inflated within the limit on voxels",
     "segauge.io.tables.delimited": "bytes from the gate",
     "segauge.io.tables.text_tables": "cells of a Parquet file counted before they are read",
-    "segbench.records.parquet": "rows of a record's scores counted before they are read",
+    "segbench.records.tables": "rows of a record's scores counted before they are read",
     "segbench.downloads.archives": "bytes, entries and names counted as they come out",
     "segbench.downloads.fetching": "bytes counted as they come",
     "segbench.study_files": "mapped into memory, to look at its beginning",
@@ -33,7 +33,7 @@ READERS = {
 #: Where we open what we made ourselves: templates, locks, journals, marks, logs.
 OWN = {
     "segauge.cli.ending", "segauge.executors.worker", "segauge.integrations.grand_challenge", "segauge.io.journal",
-    "segauge.report.html", "segauge.report.viewer", "segbench.cards.library", "segbench.locks",
+    "segauge.report.html", "segauge.report.viewer", "segbench.cards.exposure", "segbench.locks",
     "segbench.prediction.environments", "segbench.prediction.modal_cloud", "segbench.prediction.running",
     "segbench.site.drawing", "segbench.site.pages", "segbench.typed",
 }  # fmt: skip

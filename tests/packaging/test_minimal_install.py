@@ -81,7 +81,7 @@ pathlib.Path("x.parquet").write_bytes(b"PAR1")
 pathlib.Path("x.yaml").write_text("liver: 1")
 
 def parquet():
-    from segbench.records.parquet import write_scores
+    from segbench.records.tables import write_scores
     write_scores({"m": result.table}, pathlib.Path("y.parquet"))
 
 def config():

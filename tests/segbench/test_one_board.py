@@ -16,7 +16,7 @@ from segbench.boards import make_leaderboard, rules_of
 from segbench.cards import DatasetCard
 from segbench.cli import main
 from segbench.records import load_record, save_record
-from segbench.scoring.importing import record_of_scores
+from segbench.scoring.facts import record_of_scores
 from segbench.site.chapters import chapters_of
 from segbench.verification import verify_statistics
 from tests.report.examples import synthetic

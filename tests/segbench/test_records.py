@@ -11,7 +11,7 @@ from segauge import Status
 from segauge.errors import InvalidInput
 from segbench.boards import make_leaderboard
 from segbench.records import load_record, save_record
-from segbench.records.portability import portable
+from segbench.records.files import portable
 from segbench.verification import verify_statistics
 from tests.segbench.made_up import record, table, three_models
 
@@ -232,7 +232,7 @@ def test_scores_of_a_long_file_are_read_model_by_model(tmp_path, monkeypatch):
     pytest.importorskip("pyarrow", reason="large records need segauge[bench]")
     made = three_models()
     path = save_record(made, tmp_path / "run.json", large=1)
-    monkeypatch.setattr("segbench.records.parquet.MOST_ROWS_AT_ONCE", 10)
+    monkeypatch.setattr("segbench.records.tables.MOST_ROWS_AT_ONCE", 10)
     again = load_record(path)
     assert again.scores_hash == made.scores_hash
     assert again.fingerprint() == made.fingerprint()

@@ -11,7 +11,7 @@ import yaml
 from segauge.errors import InvalidInput
 from segbench.cards import DatasetCard, dataset_cards, model_cards
 from segbench.config import RunConfig
-from segbench.schemas import schemas
+from segbench.records.schema import schemas
 from segbench.typed import validated
 
 PROJECT = Path(__file__).parents[2]

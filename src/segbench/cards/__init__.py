@@ -1,7 +1,16 @@
 """Cards: what is known about datasets and models, and which model has seen which dataset."""
 
-from segbench.cards.exposure import Exposure, ExposureLevel, Lineage, exposure
-from segbench.cards.library import dataset_card, dataset_cards, known_lineage, model_card, model_cards
+from segbench.cards.exposure import (
+    Exposure,
+    ExposureLevel,
+    Lineage,
+    dataset_card,
+    dataset_cards,
+    exposure,
+    known_lineage,
+    model_card,
+    model_cards,
+)
 from segbench.cards.values import Confidence, DatasetCard, LineageEdge, ModelCard, Relation, TrainingSet
 
 __all__ = [

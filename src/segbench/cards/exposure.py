@@ -1,19 +1,24 @@
 """Exposure: whether a model has seen a dataset, computed over the lineage of datasets, with the path that convicts it.
 
 Two datasets share images if one can go down from each of them, to what it contains, and arrive at the same place.
-Two subsets of one archive may overlap or not: that leaves the question open.
+Two subsets of one archive may overlap or not: that leaves the question open. The cards that come with segbench, of
+datasets and models of the field with or without an adapter, are read here as well.
 """
 
 from __future__ import annotations
 
+import tomllib
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from segauge.errors import InvalidInput
 from segbench.cards.values import Confidence, DatasetCard, LineageEdge, ModelCard, Relation, TrainingSet
+from segbench.suggestions import unknown
 
 
 class ExposureLevel(StrEnum):
@@ -254,3 +259,46 @@ def _clean_words(model: ModelCard) -> str:
 def _folded(name: str) -> str:
     """Return a name without case, spaces and punctuation: "AbdomenAtlas1.0Mini" is "abdomenatlas-1.0-mini"."""
     return "".join(character for character in name.casefold() if character.isalnum())
+
+
+@cache
+def dataset_cards() -> tuple[DatasetCard, ...]:
+    """Return the cards of all datasets that come with segbench."""
+    return tuple(DatasetCard.from_dict(entry) for entry in _entries("dataset"))
+
+
+@cache
+def model_cards() -> tuple[ModelCard, ...]:
+    """Return the cards of all models that come with segbench."""
+    return tuple(ModelCard.from_dict(entry) for entry in _entries("model"))
+
+
+def dataset_card(name: str) -> DatasetCard:
+    """Return the card of a dataset by any of its names."""
+    lineage = known_lineage()
+    found = lineage.datasets.get(lineage.name_of(name))
+    if found is None:
+        raise InvalidInput(unknown("dataset card", name, lineage.datasets))
+    return found
+
+
+def model_card(name: str) -> ModelCard:
+    """Return the card of a model by its name, upper or lower case."""
+    cards = {card.name.casefold(): card for card in model_cards()}
+    if name.casefold() not in cards:
+        raise InvalidInput(unknown("model card", name, [card.name for card in cards.values()]))
+    return cards[name.casefold()]
+
+
+def known_lineage(further: Iterable[DatasetCard] = ()) -> Lineage:
+    """Return the lineage of the datasets that come with segbench, and of further ones.
+
+    A further card replaces the one of its name: the adapter that a run uses knows its dataset best.
+    """
+    added = {card.name: card for card in further}
+    return Lineage.of([*(card for card in dataset_cards() if card.name not in added), *added.values()])
+
+
+def _entries(kind: str) -> list[dict[str, Any]]:
+    text = files("segbench.cards").joinpath(f"{kind}s.toml").read_text(encoding="utf-8")
+    return list(tomllib.loads(text)[kind])

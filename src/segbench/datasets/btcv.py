@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.cards.library import dataset_card
+from segbench.cards.exposure import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, image_name, require_folder
 from segbench.registry import DatasetCase
 from segbench.typed import read_options

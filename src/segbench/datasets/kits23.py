@@ -9,7 +9,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segauge.io.gate import load_json
-from segbench.cards.library import dataset_card
+from segbench.cards.exposure import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder
 from segbench.downloads import DownloadFailed, fetch
 from segbench.registry import DatasetCase, Progress

@@ -11,7 +11,7 @@ from segauge.errors import InvalidInput
 from segauge.io.gate import load_json
 from segauge.io.layouts.structure_files import labeling_of_dataset
 from segbench.cards import DatasetCard
-from segbench.cards.library import dataset_card
+from segbench.cards.exposure import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, image_name, require_folder
 from segbench.downloads import extract, fetch
 from segbench.registry import DatasetCase

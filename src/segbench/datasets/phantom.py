@@ -22,7 +22,7 @@ from segauge.errors import InvalidInput
 from segauge.io import write_nifti
 from segauge.phantoms import Ball, Scene, Shell, scene
 from segbench.cards import DatasetCard
-from segbench.cards.library import dataset_card
+from segbench.cards.exposure import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder
 from segbench.locks import held
 from segbench.registry import DatasetCase, Progress

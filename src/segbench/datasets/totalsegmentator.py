@@ -9,7 +9,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segauge.io.tables import read_metadata
 from segbench.cards import DatasetCard
-from segbench.cards.library import dataset_card
+from segbench.cards.exposure import dataset_card
 from segbench.datasets.listed import ListedDataset, data_folder, require_folder
 from segbench.label_orders import TOTALSEGMENTATOR_V2
 from segbench.registry import DatasetCase

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from segbench.models.command_model import TORCH, CommandModel, chosen_device, driver, named_card, program_in
+from segbench.models.command import TORCH, CommandModel, chosen_device, driver, named_card, program_in
 from segbench.typed import read_options
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segbench.label_orders import TOTALSEGMENTATOR_V2
-from segbench.models.command_model import TORCH, CommandModel, chosen_device, driver, named_card
+from segbench.models.command import TORCH, CommandModel, chosen_device, driver, named_card
 from segbench.typed import read_options
 
 VERSION = "0.1.3"

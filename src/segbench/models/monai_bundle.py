@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from segbench.label_orders import TOTALSEGMENTATOR_V1
-from segbench.models.command_model import TORCH, CommandModel, chosen_device, folder_program, named_card
+from segbench.models.command import TORCH, CommandModel, chosen_device, folder_program, named_card
 from segbench.typed import read_options, require
 
 VERSION = "0.2.7"

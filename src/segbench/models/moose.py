@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.errors import InvalidInput
-from segbench.models.command_model import TORCH, CommandModel, chosen_device, driver, named_card
+from segbench.models.command import TORCH, CommandModel, chosen_device, driver, named_card
 from segbench.suggestions import unknown
 from segbench.typed import read_options
 

@@ -10,8 +10,16 @@ from segauge.errors import InvalidInput
 from segauge.io.gate import load_json
 from segauge.io.layouts.structure_files import labeling_of_dataset
 from segbench.cards import ModelCard
-from segbench.models.command import card_options, described_card
-from segbench.models.command_model import TORCH, CommandModel, chosen_device, folder_program, named_card, program_in
+from segbench.models.command import (
+    TORCH,
+    CommandModel,
+    card_options,
+    chosen_device,
+    described_card,
+    folder_program,
+    named_card,
+    program_in,
+)
 from segbench.models.dependencies import LateOptions, hashes_of
 from segbench.typed import read_options, require
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from segauge.errors import InvalidInput
 from segbench.label_orders import TOTALSEGMENTATOR_V2
-from segbench.models.command_model import TORCH, CommandModel, chosen_device, named_card, program_in
+from segbench.models.command import TORCH, CommandModel, chosen_device, named_card, program_in
 from segbench.suggestions import unknown
 from segbench.typed import read_options
 

@@ -30,7 +30,7 @@ from segbench.prediction.jobs import Job, do, input_of, output_of
 from segbench.prediction.jobs import found as found_in_cache
 from segbench.prediction.modal_cloud import on_modal
 from segbench.prediction.remote import PROGRAMS
-from segbench.records.portability import portable
+from segbench.records.files import portable
 from segbench.registry import DatasetCase, Model, Progress
 
 #: The interpreter on another machine, which says there where it is.

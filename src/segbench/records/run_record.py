@@ -13,10 +13,9 @@ from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segauge.scores import CASE_FAILURES
 from segbench.cards import DatasetCard, Exposure, ModelCard
-from segbench.records.columns import columns_of, table_of
 from segbench.records.consistency import require_consistent
-from segbench.records.parquet import content_hash
 from segbench.records.schema import ModelKeys, RecordFile, Suspect
+from segbench.records.tables import columns_of, content_hash, table_of
 from segbench.typed import validated
 
 SCHEMA = "segbench-record/1"

@@ -1,4 +1,4 @@
-"""RecordFile: what a file of a record holds, key by key; its JSON schema is docs/reference/schemas/record.json."""
+"""What a file of a record holds, key by key, and the JSON schemas of what people write: configs, cards, records."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from segbench.cards import DatasetCard, ExposureLevel, ModelCard
-from segbench.typed import STRICT
+from segbench.config import RunConfig
+from segbench.typed import STRICT, json_schema
 
 
 class _Keys:
@@ -79,3 +80,17 @@ class RecordFile(_Keys):
     scores: Mapping[str, Any] | None = None
     analysis: Mapping[str, Any] | None = None
     published: Mapping[str, Any] | None = None
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """Return each schema by the name of its file in docs/reference/schemas."""
+    config = json_schema(RunConfig, "A benchmark run of segbench")
+    del config["properties"]["written"]
+    # The same key under another name.
+    config["properties"]["organs"] = config["properties"]["structures"]
+    return {
+        "config": config,
+        "dataset-card": json_schema(DatasetCard, "A dataset card of segbench"),
+        "model-card": json_schema(ModelCard, "A model card of segbench"),
+        "record": json_schema(RecordFile, "A record of a segbench run"),
+    }

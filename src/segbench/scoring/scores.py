@@ -24,10 +24,10 @@ from segbench.config import RunConfig
 from segbench.locks import held
 from segbench.planning import Exclusion, Plan, PlannedModel, Prediction, tolerances
 from segbench.records import CaseInfo, ModelEntry, RunRecord, Suspect
-from segbench.records.portability import portable
+from segbench.records.files import portable
 from segbench.registry import DatasetCase
-from segbench.scoring.case_facts import case_info, failed_cases, shared_images
 from segbench.scoring.diagnosis import diagnose
+from segbench.scoring.facts import case_info, failed_cases, shared_images
 
 #: How surfaces and Hausdorff distances are measured on every leaderboard.
 SURFACE: SurfaceKind = "marching-cubes"

@@ -12,8 +12,8 @@ from segauge.io.outputs import write_whole
 from segauge.report.figures.charting import drawable, shortened
 from segauge.tables import csv_text
 from segbench.records import RunRecord, save_record
-from segbench.records.parquet import write_scores
 from segbench.records.run_record import LARGE
+from segbench.records.tables import write_scores
 from segbench.site.chapters import Chapter, structure_title
 
 #: Rows of a CSV file that somebody may still open.

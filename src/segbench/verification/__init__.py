@@ -1,7 +1,7 @@
 """Verification: recompute what was published from what was recorded, and say which number does not follow."""
 
+from segbench.verification.agreement import Mismatch, mismatches
 from segbench.verification.configured import failed_again, verify_config
-from segbench.verification.differences import Mismatch, mismatches
 from segbench.verification.scores import recorded_files, verify_predictions, verify_scores
 from segbench.verification.statistics import Verification, verify_statistics
 

@@ -20,11 +20,11 @@ from segbench.pipeline import Benchmark
 from segbench.planning import Exclusion, PlannedModel, Prediction, tolerances
 from segbench.prediction import PredictionSettings, predict
 from segbench.records import RunRecord
-from segbench.records.portability import portable
+from segbench.records.files import portable
 from segbench.registry import DatasetCase
-from segbench.scoring.case_facts import case_info, failed_cases, shared_images
+from segbench.scoring.facts import case_info, failed_cases, shared_images
 from segbench.scoring.scores import HD, IN_NO_GROUND_TRUTH, LEFT_OUT, NOT_SCORED, SURFACE, structures_in
-from segbench.verification.differences import Mismatch, is_lacking, mismatches
+from segbench.verification.agreement import Mismatch, is_lacking, mismatches
 from segbench.verification.statistics import Verification
 
 #: Settings that say where things lie or how predictions are made: they may be others on another machine.

@@ -22,8 +22,7 @@ from segbench.prediction.cache import safe_name
 from segbench.records import RunRecord
 from segbench.registry import DatasetCase
 from segbench.scoring.scores import HD, SURFACE
-from segbench.verification.agreement import disagreements
-from segbench.verification.differences import Mismatch, mismatches
+from segbench.verification.agreement import Mismatch, disagreements, mismatches
 from segbench.verification.statistics import Verification
 
 #: A prediction by model and case.

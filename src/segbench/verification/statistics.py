@@ -13,10 +13,8 @@ from segbench.cards import dataset_cards, exposure, known_lineage, model_cards
 from segbench.config import EXPOSURE_POLICIES
 from segbench.records import RunRecord
 from segbench.records.migrations import REFERENCE_RULES
-from segbench.verification.agreement import disagreements
-from segbench.verification.differences import Mismatch, count_numbers, mismatches
-from segbench.verification.earlier_rules import as_written, numbers_of
-from segbench.verification.reference_statistics import reference_statistics
+from segbench.verification.agreement import Mismatch, count_numbers, disagreements, mismatches
+from segbench.verification.earlier_rules import as_written, numbers_of, reference_statistics
 
 #: What no level can check.
 REPORTED_ONLY = "Reported, not verified: timings, packages, platform, versions."

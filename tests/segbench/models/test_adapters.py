@@ -12,7 +12,7 @@ from segauge import Grid, read_labels
 from segauge.errors import InvalidInput
 from segauge.io import write_nifti
 from segbench import registry
-from segbench.cards.library import model_card
+from segbench.cards.exposure import model_card
 from segbench.label_orders import TOTALSEGMENTATOR_V1, TOTALSEGMENTATOR_V2
 from segbench.models.drivers.brainextractor_bet import isotropic, resampled
 from segbench.models.drivers.moose import merge_arrays

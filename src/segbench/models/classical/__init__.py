@@ -10,7 +10,7 @@ from typing import Any
 from segauge.errors import InvalidInput
 from segbench.cards import ModelCard
 from segbench.models.classical.methods import METHODS
-from segbench.models.command_model import CommandModel
+from segbench.models.command import CommandModel
 from segbench.suggestions import unknown
 from segbench.typed import read_options, require
 
