@@ -15,6 +15,7 @@ from segauge import Case, evaluate
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.report.comparison import ModelComparison
 from segauge.report.comparison_page import comparison_illustrations, comparison_text, pair_table
+from segauge.report.html import table_data
 from segauge.scores import Status
 from segauge.stats import rank
 
@@ -96,16 +97,16 @@ def test_every_figure_of_a_comparison_is_drawn(comparison, text):
 
 def test_the_page_holds_every_pair_and_case(comparison, text):
     found = re.search(r'id="data-pairs">(.*?)</script>', text, re.DOTALL)
-    assert json.loads(found[1]) == pair_table(comparison)
-    assert pair_table(comparison)["rows"] == 3 * len(comparison.boards)
+    assert json.loads(found[1]) == table_data(pair_table(comparison))
+    assert len(pair_table(comparison).rows) == 3 * len(comparison.boards)
     assert "Content-Security-Policy" in text
 
 
 def test_wins_stand_in_the_table_where_cases_are_won(comparison):
-    assert "wins" not in [column["name"] for column in pair_table(comparison)["columns"]]
+    assert "wins" not in [column.title for column in pair_table(comparison).columns]
     models = {"good": model(0.05, structures=("liver",), seed=1), "fair": model(0.0, structures=("liver",), seed=2)}
     single = pair_table(ModelComparison(models, metric="dice", n_resamples=200))
-    assert "wins" in [column["name"] for column in single["columns"]]
+    assert "wins" in [column.title for column in single.columns]
 
 
 def test_hostile_names_of_models_and_structures_stay_text():

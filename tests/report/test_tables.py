@@ -12,7 +12,7 @@ from segauge.digits import column_decimals
 from segauge.errors import InvalidInput, UnknownMetric
 from segauge.evaluation import Case, evaluate, read_result
 from segauge.report.notable import surprising_cases, worst_cases
-from segauge.report.summary import Summary, value_text
+from segauge.report.summary import Summary
 from segauge.report.tables import estimate_table, result_table
 from segauge.scores import Status
 from segauge.tables import latex_text, markdown_text
@@ -179,7 +179,7 @@ def test_an_estimate_without_a_value_has_no_unit():
     result = evaluate([Case(f"case {i}", np.zeros_like(gt), gt) for i in range(3)], structures={"organ": 1})
     distance = result.summary("organ")["hd95"]
     assert (distance.value, distance.unit) == (None, "mm")
-    assert value_text(distance) == "no value"
+    assert str(distance) == "no value"
 
 
 def test_structures_that_do_equally_well_are_neither_weakest_nor_strongest():

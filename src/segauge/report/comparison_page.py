@@ -17,11 +17,13 @@ from segauge.report.figures import Interval, PairCell, Point
 from segauge.report.figures.themes import SERIES
 from segauge.report.floors import DIFFERENCE_HINT, FLOOR_BARS
 from segauge.report.floors import METHODS as NOISE_FLOORS
-from segauge.report.html import Picture, glossary, packed_column, page, rounded
+from segauge.report.html import Picture, glossary, page, table_data
 from segauge.report.illustrations import Illustration
 from segauge.report.references import references_for
+from segauge.report.summary import policy_words
 from segauge.scores import MetricInfo
 from segauge.stats import BoardRow, Comparison, PairResult
+from segauge.tables import Column, Table, table
 
 #: Above so many pairs the forest of differences shows the neighbours in the ranking only.
 MOST_PAIRS = 28
@@ -51,7 +53,10 @@ def comparison_text(comparison: ModelComparison, *, title: str | None = None) ->
             comparison.leading, sorted(methods), others=("romano2005", "demsar2006", "wiesenfarth2021")
         ),
         glossary=glossary(comparison.leading),
-        data={"pairs": pair_table(comparison), "cases": _case_table(comparison)},
+        data={
+            "pairs": table_data(pair_table(comparison), {"noise floor": DIFFERENCE_HINT}),
+            "cases": table_data(case_table(comparison)),
+        },
     )
 
 
@@ -233,7 +238,7 @@ def _points(comparison: ModelComparison, info: MetricInfo) -> Iterator[Point]:
                 yield Point(structure, float(value), case, name)
 
 
-def pair_table(comparison: ModelComparison) -> dict[str, Any]:
+def pair_table(comparison: ModelComparison) -> Table:
     """Return all pairs by all ranked metrics."""
     rows = [
         (info, pair)
@@ -241,53 +246,46 @@ def pair_table(comparison: ModelComparison) -> dict[str, Any]:
         if info.key in comparison.boards
         for pair in comparison.boards[info.key].pairs
     ]
-    columns: list[dict[str, Any]] = [
-        {"name": "metric", "values": [_compared_by(comparison, info) for info, _ in rows]},
-        {"name": "model", "values": [pair.a for _, pair in rows]},
-        {"name": "against", "values": [pair.b for _, pair in rows]},
-        {"name": "difference", "number": True, "values": [rounded(pair.delta) for _, pair in rows]},
-        {"name": "low", "number": True, "values": [rounded(pair.ci_low) for _, pair in rows]},
-        {"name": "high", "number": True, "values": [rounded(pair.ci_high) for _, pair in rows]},
-        *_floor_columns(comparison, rows),
-        {"name": "p", "number": True, "values": [rounded(pair.p_value) for _, pair in rows]},
-        {"name": "effect size", "number": True, "values": [rounded(pair.effect_size) for _, pair in rows]},
-        {"name": "wins", "number": True, "values": [rounded(pair.wins) for _, pair in rows]},
-        {"name": "n", "number": True, "values": [pair.n for _, pair in rows]},
-        {"name": "verdict", "values": [pair.verdict for _, pair in rows]},
-    ]
+    pairs = [pair for _, pair in rows]
+    columns: dict[Column, list[Any]] = {
+        Column("metric"): [_compared_by(comparison, info) for info, _ in rows],
+        Column("model"): [pair.a for pair in pairs],
+        Column("against"): [pair.b for pair in pairs],
+        **{
+            Column(title, format="mixed"): [getattr(pair, name) for pair in pairs]
+            for title, name in (("difference", "delta"), ("low", "ci_low"), ("high", "ci_high"))
+        },
+    }
+    floors = [comparison.floor(info, pair.a, pair.b) for info, pair in rows]
+    if any(floor is not None for floor in floors):
+        below = [floor is not None and abs(pair.delta) < floor for floor, pair in zip(floors, pairs, strict=True)]
+        columns[Column("noise floor", format="mixed")] = floors
+        columns[Column("below it")] = ["yes" if one else "" for one in below]
+    columns[Column("p", format="p")] = [pair.p_value for pair in pairs]
+    columns[Column("effect size", format="mixed")] = [pair.effect_size for pair in pairs]
     # Over several structures no case is won or lost as a whole.
-    kept = [column for column in columns if column["name"] != "wins" or any(x is not None for x in column["values"])]
-    return {"columns": [packed_column(column) for column in kept], "rows": len(rows)}
+    if any(pair.wins is not None for pair in pairs):
+        columns[Column("wins", format="mixed")] = [pair.wins for pair in pairs]
+    columns[Column("n", format="count")] = [pair.n for pair in pairs]
+    columns[Column("verdict")] = [pair.verdict for pair in pairs]
+    return Table(tuple(columns), tuple(zip(*columns.values(), strict=True)))
 
 
 def _compared_by(comparison: ModelComparison, info: MetricInfo) -> str:
     return f"{info.name} (ranks)" if comparison.boards[info.key].is_by_ranks else info.name
 
 
-def _floor_columns(comparison: ModelComparison, rows: Sequence[tuple[MetricInfo, PairResult]]) -> list[dict[str, Any]]:
-    """Return the noise floor of every difference, and whether it is below; nothing where none was measured."""
-    floors = [comparison.floor(info, pair.a, pair.b) for info, pair in rows]
-    if not any(floor is not None for floor in floors):
-        return []
-    below = [floor is not None and abs(pair.delta) < floor for floor, (_, pair) in zip(floors, rows, strict=True)]
-    return [
-        {"name": "noise floor", "hint": DIFFERENCE_HINT, "number": True, "values": [rounded(one) for one in floors]},
-        {"name": "below it", "values": ["yes" if one else "" for one in below]},
-    ]
-
-
-def _case_table(comparison: ModelComparison) -> dict[str, Any]:
+def case_table(comparison: ModelComparison) -> Table:
     """Return the deciding metric of every case and structure, a column per model."""
-    info = comparison.deciding
-    matrices = {name: comparison.matrix(name, info) for name in comparison.structures}
-    cases = [case for matrix in matrices.values() for case in matrix.cases]
-    columns: list[dict[str, Any]] = [{"name": "case", "values": cases}]
-    if len(matrices) > 1:
-        columns.append({"name": "structure", "values": [name for name, m in matrices.items() for _ in m.cases]})
-    for j, model in enumerate(comparison.models):
-        values = [rounded(float(x)) for matrix in matrices.values() for x in matrix.values[:, j]]
-        columns.append({"name": model, "number": True, "values": values})
-    return {"columns": [packed_column(column) for column in columns], "rows": len(cases)}
+    matrices = {name: comparison.matrix(name, comparison.deciding) for name in comparison.structures}
+    several = len(matrices) > 1
+    heads = [Column("case"), *([Column("structure")] if several else [])]
+    rows = [
+        (case, *([name] if several else []), *values.tolist())
+        for name, matrix in matrices.items()
+        for case, values in zip(matrix.cases, matrix.values, strict=True)
+    ]
+    return table([*heads, *(Column(model, format="number") for model in comparison.models)], rows)
 
 
 def methods_paragraph(comparison: ModelComparison) -> str:
@@ -299,10 +297,10 @@ def methods_paragraph(comparison: ModelComparison) -> str:
     measured = all(result.noise_floors() for result in comparison.results.values())
     floors = f"{NOISE_FLOORS} {DIFFERENCE_HINT} " if measured else ""
     return (
-        f"{len(comparison.models)} models were compared on {counted(comparison.n_cases, 'case')} with segauge "
-        f"{version}, paired by case, by {comparison.deciding.name}{over}; a case without a prediction counts as "
-        f"a failure of that model ({policy}). All pairs were compared by the mean of their per-case differences "
+        f"{len(comparison.models)} models were compared on {counted(comparison.n_cases, 'case')} using segauge "
+        f"{version}, paired by case, by {comparison.deciding.name}{over}. Cases without a prediction are failures of "
+        f"that model. {policy_words(policy)} All pairs were compared by the mean of their per-case differences "
         f"({board.test}, {comparison.n_resamples} "
-        f"resamples of cases, seed {comparison.seed}). {board.rule} {floors}Intervals and ranks speak of these "
-        "predictions on this population of cases, not of newly trained models."
+        f"resamples of cases, seed {comparison.seed}). {board.rule} {floors}Intervals and ranks quantify "
+        "case-sampling uncertainty, not retraining variability."
     )

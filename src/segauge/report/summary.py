@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from segauge.digits import fixed, interval, percent, with_unit
+from segauge.digits import fixed, percent
 from segauge.evaluation import EvaluationResult
 from segauge.report.floors import floor_range, floor_sentences
 from segauge.scores import CASE_FAILURES, MetricInfo, Status
@@ -307,18 +307,6 @@ def policy_words(policy: MissingPolicy) -> str:
     }[policy.absent]
     missing = " Cases without a prediction were excluded and counted." if policy.missing == "exclude" else ""
     return f"{failed} {absent}{missing}"
-
-
-def value_text(estimate: Estimate) -> str:
-    """Return the value with its unit, as many decimals as its interval warrants: "6.1 mm"; "no value" without one."""
-    if estimate.value is None:
-        return str(estimate)
-    return with_unit(fixed(estimate.value, estimate.decimals), estimate.unit)
-
-
-def interval_text(estimate: Estimate) -> str:
-    """Return the interval as it is printed in tables: "[0.861, 0.936]"; "" where there is none."""
-    return interval(estimate.ci_low, estimate.ci_high, estimate.decimals)
 
 
 def interval_name(estimate: Estimate) -> str:
