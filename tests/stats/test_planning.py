@@ -1,12 +1,18 @@
 """Planning: against statsmodels, and its answers against each other."""
 
 import inspect
+from functools import partial
 
 import numpy as np
 import pytest
 
 from segauge.errors import InvalidInput
+from segauge.stats.estimation import estimate
+from segauge.stats.intervals import Moments
 from segauge.stats.planning import (
+    _half_width,
+    _normal,
+    _repeated,
     cases_for_half_width,
     cases_to_separate,
     detectable_difference,
@@ -14,6 +20,7 @@ from segauge.stats.planning import (
     plan_pairs,
     upper_sd,
 )
+from segauge.stats.resampling import Sample
 
 
 @pytest.mark.parametrize(("difference", "sd", "n"), [(0.01, 0.05, 50), (0.02, 0.05, 30), (0.5, 1.0, 5), (0.1, 0.1, 20)])
@@ -47,11 +54,62 @@ def test_detectable_difference_has_just_the_power():
     assert paired_power(found, 0.1, 40) == pytest.approx(0.8, abs=1e-9)
 
 
-def test_half_width_is_just_reached():
-    scipy_stats = pytest.importorskip("scipy.stats")
+def test_half_width_is_that_of_the_printed_interval_of_normal_scores():
+    """The plan was Student's t (99 cases), of which the printed interval was 9 % wider than asked for."""
     n = cases_for_half_width(0.02, 0.1)
-    half = [scipy_stats.t.ppf(0.975, k - 1) * 0.1 / np.sqrt(k) for k in (n - 1, n)]
-    assert half[1] <= 0.02 < half[0]
+    rng = np.random.default_rng(0)
+    seen = [estimate(rng.normal(0.0, 0.1, n)).half_width for _ in range(400)]
+    # Standard error of the average over 400 samples: 0.00008.
+    assert np.mean(seen) == pytest.approx(0.02, abs=0.0004)
+    assert n > 105
+
+
+@pytest.mark.parametrize("half_width", [0.15, 0.08, 0.03])
+@pytest.mark.parametrize("bounds", [(0.0, 1.0), (-np.inf, np.inf)])
+@pytest.mark.parametrize("failures", [0, 1])
+def test_a_plan_from_scores_is_the_interval_of_these_scores_again_and_again(half_width, bounds, failures):
+    rng = np.random.default_rng(failures)
+    values = 0.5 + 0.2 * (rng.beta(8, 1.5, 12) - 0.5)  # far from the ends: stretched values stay on the scale
+    values[:failures] = 0.3
+    n = cases_for_half_width(half_width, values=values, bounds=bounds)
+    stretched = values.mean() + upper_sd(1.0, 12) * (values - values.mean())
+
+    def printed(times):
+        return estimate(np.tile(stretched, times), bounds=bounds).half_width
+
+    whole = n // 12  # times 12 cases: not enough just below the plan, enough at the next multiple
+    assert printed(whole + 1) <= half_width
+    if whole > 1:
+        assert printed(whole if n % 12 else whole - 1) > half_width
+
+
+@pytest.mark.parametrize("half_width", [0.3, 0.1, 0.02, 0.004])
+def test_a_plan_is_the_first_size_that_is_enough(half_width):
+    """Against trying every size: the width falls with every further case."""
+    skewed = np.array([0.0, 0.7, 0.8, 0.9, 0.93, 0.95])
+    for shape in (partial(_normal, sd=0.1), partial(_repeated, Moments.of(Sample.of(skewed[:, None])))):
+        widths = [_half_width(shape(n), 0.95) for n in range(2, 400)]
+        assert (np.diff(widths) < 0).all()
+    tried = next((n for n in range(2, 20_000) if _half_width(_normal(n, 0.1), 0.95) <= half_width), None)
+    assert cases_for_half_width(half_width, 0.1) == tried
+
+
+def test_equal_scores_have_a_plan_on_a_bounded_scale_only():
+    """On an open scale they have no interval; 2 cases were said to be enough."""
+    found = cases_for_half_width(0.05, values=[1.0] * 10, bounds=(0.0, 1.0))
+    halves = [estimate(np.ones(n), bounds=(0.0, 1.0)).half_width for n in (found - 1, found)]
+    assert halves[1] <= 0.05 < halves[0]
+    assert cases_for_half_width(0.05, values=[1.0] * 10) is None
+
+
+def test_a_plan_for_an_interval_counts_patients():
+    values = np.random.default_rng(3).normal(0.8, 0.05, 25)
+    single = cases_for_half_width(0.01, values=values)
+    repeated = np.repeat(values, 4)
+    assert cases_for_half_width(0.01, values=repeated, cluster=np.arange(100) // 4) == 4 * single
+    for call in ({"values": [0.5]}, {"values": values, "cluster": ["one"] * 25}, {"values": values, "sd": 0.1}, {}):
+        with pytest.raises(InvalidInput, match="To plan for an interval"):
+            cases_for_half_width(0.01, **call)
 
 
 def test_upper_sd_is_the_chi_square_limit():

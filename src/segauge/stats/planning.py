@@ -1,13 +1,14 @@
 """How many cases: for an interval of a given width, to separate two models, and what the data at hand could show.
 
-Paired t power. A pilot's standard deviation is itself uncertain: plans take its upper 80 % limit, so that a planned
-power of 80 % comes out as 80 % on real scores and not as 60 %.
+Power is that of a paired t test; the interval of a mean is the half-case interval that is printed. A pilot's standard
+deviation is itself uncertain: plans take its upper 80 % limit, so that a planned power of 80 % comes out as 80 % on
+real scores and not as 60 %.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -19,6 +20,7 @@ import numpy.typing as npt
 from segauge.errors import InvalidInput
 from segauge.plural import counted
 from segauge.stats.comparison import comparable
+from segauge.stats.intervals import Moments, half_case_limits
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.resampling import Floats, Sample, require_level
 from segauge.stats.schemes import by_mean
@@ -97,18 +99,78 @@ def detectable_difference(n: int, sd: float, *, power: float = 0.8, level: float
 
 
 def cases_for_half_width(
-    half_width: float, sd: float, *, level: float = 0.95, pilot_n: int | None = None
+    half_width: float,
+    sd: float | None = None,
+    *,
+    level: float = 0.95,
+    pilot_n: int | None = None,
+    values: npt.ArrayLike | None = None,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+    cluster: Sequence[object] | None = None,
 ) -> int | None:
-    """Return how many cases make the interval of a mean as narrow as mean -+ half_width (Student's t)."""
-    from scipy.special import stdtrit
+    """Return how many cases make half the width of the half-case interval of a mean as small as `half_width`.
 
+    That interval depends on the extremes, and so on the shape of the scores. With `values` the shape is the pilot's:
+    n cases are its scores again and again, with the same extremes. Without them scores are taken as normal: the
+    furthest of n lies ndtri((n - 3/8) / (n + 1/4)) standard deviations from the mean (Blom 1958). A pilot's distances
+    from the mean are stretched until their standard deviation is its upper 80 % limit. None where no realistic number
+    is enough, and where there is no such interval, as of equal values on an open scale.
+
+    Args:
+        half_width: half of the wanted width, in the metric's unit.
+        sd: standard deviation of the scores over cases; give this or `values`.
+        level: of the interval.
+        pilot_n: number of cases that `sd` comes from; without it `sd` is taken as exact.
+        values: scores of a pilot, one per case; those that are not finite are left out.
+        bounds: ends of the scale of the `values`.
+        cluster: one label (patient) per value, where patients have several cases; the plan then is for patients with
+            as many cases each as in the pilot.
+
+    """
     require_level(level)
-    _require_spread(sd)
     if not half_width > 0:
         raise InvalidInput(f"Expected a positive half width in the metric's unit, got {half_width!r}.")
-    spread = sd if pilot_n is None else upper_sd(sd, pilot_n)
-    tail = 1.0 - (1.0 - level) / 2.0
-    return _smallest(lambda n: float(stdtrit(n - 1, tail)) * spread / math.sqrt(n) <= half_width)
+    if (sd is None) == (values is None):
+        raise InvalidInput("To plan for an interval, give either a standard deviation or the scores of a pilot.")
+    if values is None:
+        _require_spread(sd or 0.0)
+        spread = (sd or 0.0) if pilot_n is None else upper_sd(sd or 0.0, pilot_n)
+        return _smallest(lambda n: _half_width(_normal(n, spread), level) <= half_width)
+    kept = np.asarray(values, dtype=np.float64).ravel()
+    is_known = np.isfinite(kept)
+    labels = None
+    if cluster is not None:
+        labels = np.unique(np.asarray(list(map(str, cluster)))[is_known], return_inverse=True)[1]
+    if is_known.sum() < 2 or (labels is not None and labels.max() < 1):
+        raise InvalidInput("To plan for an interval from scores, give those of two independent cases or more.")
+    pilot = Moments.of(Sample.of(kept[is_known][:, None], labels))
+    units = int(pilot.units[0])
+    found = _smallest(lambda n: _half_width(_repeated(pilot, n), level, bounds) <= half_width)
+    return None if found is None else math.ceil(found * int(is_known.sum()) / units)
+
+
+def _half_width(moments: Moments, level: float, bounds: tuple[float, float] = (-math.inf, math.inf)) -> float:
+    low, high = half_case_limits(moments, (1.0 - level) / 2.0, bounds)
+    return float(high[0] - low[0]) / 2.0
+
+
+def _repeated(pilot: Moments, n: int) -> Moments:
+    """Return the moments of n units with the shape of the pilot, and the upper 80 % limit of its deviation."""
+    units = pilot.units[0]
+    stretched = upper_sd(1.0, int(units))
+    squares = pilot.squares * stretched**2 * n / units
+    return Moments(
+        np.array([float(n)]), pilot.means, squares, pilot.below * stretched, pilot.above * stretched,
+        pilot.worth * n / units,
+    )  # fmt: skip
+
+
+def _normal(n: int, sd: float) -> Moments:
+    """Return the moments of n normal scores around 0."""
+    from scipy.special import ndtri
+
+    furthest, size = np.array([sd * float(ndtri((n - 0.375) / (n + 0.25)))]), np.array([float(n)])
+    return Moments(size, np.zeros(1), np.array([(n - 1) * sd**2]), furthest, furthest, size)
 
 
 def _smallest(enough: Any) -> int | None:
