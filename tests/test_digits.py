@@ -65,4 +65,5 @@ def test_counts_shares_and_sample_sizes():
     assert percent(1.0) == "100 %"
     assert sample_size(84) == "about 84 cases (80 % power)"
     assert sample_size(1204, power=0.9) == "about 1,204 cases (90 % power)"
+    assert sample_size(84, power=None) == "about 84 cases"
     assert sample_size(None) == "no realistic number of cases (80 % power)"

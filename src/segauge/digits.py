@@ -118,8 +118,7 @@ def count_of(count: int, total: int) -> str:
     return f"{count} of {total}"
 
 
-def sample_size(cases: int | None, *, power: float = 0.8, unit: str = "case") -> str:
-    """Return a planned sample size: "about 84 cases (80 % power)"."""
-    if cases is None:
-        return f"no realistic number of {unit}s ({percent(power)} power)"
-    return f"about {cases:,} {unit}{'' if cases == 1 else 's'} ({percent(power)} power)"
+def sample_size(cases: int | None, *, power: float | None = 0.8, unit: str = "case") -> str:
+    """Return a planned sample size: "about 84 cases (80 % power)"; without a power where it is for an interval."""
+    count = f"no realistic number of {unit}s" if cases is None else f"about {cases:,} {unit}{'' if cases == 1 else 's'}"
+    return count if power is None else f"{count} ({percent(power)} power)"

@@ -168,11 +168,16 @@ def test_diff_asks_which_model(capsys, tmp_path, scores):
 def test_plan_from_scores_and_from_numbers(capsys, scores):
     code, out, _ = run(capsys, "plan", scores)
     assert code == 0
-    assert "cases needed" in out
+    assert "sample size" in out
+    assert "(80 % power)" in out
     code, out, _ = run(capsys, "plan", "--sd", 0.1, "--n", 20, "--half-width", 0.02, "--difference", 0.01)
     assert code == 0
-    assert "136 cases make the 95 % interval" in out
-    assert "1090 cases find a difference of 0.01" in out
+    assert "(normal scores): about 151 cases\n" in out
+    assert "find a difference of 0.01: about 1,090 cases (80 % power)" in out
+    # Score files with --half-width: the option was ignored.
+    code, out, _ = run(capsys, "plan", scores, "--half-width", 0.02)
+    assert code == 0
+    assert "interval of a mean with half width 0.02" in out
     assert run(capsys, "plan")[0] == 1
 
 

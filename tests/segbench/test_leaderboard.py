@@ -314,7 +314,7 @@ def test_more_cases_are_promised_only_for_models_that_share_the_place():
     plans = tuple(PairPlan(a, b, 20, 0.1, 0.2, 0.5, 0.1, 35) for a, b in (("first", "second"), ("second", "third")))
     pair = PairResult("first", "second", 20, 0.1, 0.0, 0.2, 0.5, 0.5, 0.6, "undecided", None)
     board = Board("organ", "dice", "", "mean", "", True, 20, rows, pairs=(pair,), plans=plans)
-    assert board.sentence.endswith("You would need about 35 cases to separate first and second (80 % power).")
+    assert board.sentence.endswith("You would need about 35 cases (80 % power) to separate first and second.")
     # The second is worse already: no case is needed to separate it from the first.
     board = replace(board, rows=(rows[0], replace(rows[1], place=2), rows[2]))
     assert "You would need" not in board.sentence

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+import numpy as np
+
 from segauge.cli.sources import (
     add_choice_arguments,
     add_source_arguments,
@@ -16,7 +18,9 @@ from segauge.cli.sources import (
 )
 from segauge.cli.tables import print_table
 from segauge.cli.terminal import console, one_line, show
+from segauge.digits import decimals, fixed, percent, sample_size
 from segauge.errors import InvalidInput
+from segauge.plural import counted
 from segauge.stats import (
     cases_for_half_width,
     cases_to_separate,
@@ -24,7 +28,7 @@ from segauge.stats import (
     paired_power,
     plan_pairs,
 )
-from segauge.stats.matrix import RANKED_WITHIN_CASES
+from segauge.stats.matrix import RANKED_WITHIN_CASES, ScoreMatrix
 
 
 def add_parser(subparsers: Any) -> None:
@@ -64,14 +68,18 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput("Give score files, or --sd with --difference or --half-width (and --n of the pilot).")
     if args.half_width is not None:
         cases = cases_for_half_width(args.half_width, args.sd, level=args.confidence, pilot_n=args.n)
-        show(f"{_count(cases)} cases make the {100 * args.confidence:g} % interval of a mean -+{args.half_width:g}")
+        show(
+            f"Sample size for the {100 * args.confidence:g} % interval of a mean with half width {args.half_width:g} "
+            f"(normal scores): {sample_size(cases, power=None)}"
+        )
     if args.difference is not None:
         cases = cases_to_separate(args.difference, args.sd, power=args.power, level=args.confidence, pilot_n=args.n)
-        show(f"{_count(cases)} cases find a difference of {args.difference:g} with power {args.power:g}")
+        show(f"Sample size to find a difference of {args.difference:g}: {sample_size(cases, power=args.power)}")
         if args.n is not None:
             smallest = detectable_difference(args.n, args.sd, power=args.power, level=args.confidence)
             power = paired_power(args.difference, args.sd, args.n, level=args.confidence)
-            show(f"{args.n} cases find it with power {power:.2f}; with power {args.power:g} they find {smallest:.4g}")
+            found = "no difference" if smallest is None else f"a difference of {fixed(smallest, decimals(smallest))}"
+            show(f"{counted(args.n, 'case')}: {percent(power)} power; {found} with {percent(args.power)} power")
     return 0
 
 
@@ -84,21 +92,38 @@ def _from_scores(args: argparse.Namespace) -> int:
     require_same_rules(imported.rules, structures, [metric], args)
     for structure in structures:
         matrix = matrix_of(imported, structure, metric, args)
-        head = ["pair", "n", "seen", "power", f"found with {args.power:g}", "cases needed", "to add"]
-        rows = [head]
-        for pair in plan_pairs(matrix, difference=args.difference, power=args.power, level=args.confidence):
-            cells = (
-                one_line(f"{pair.a} - {pair.b}"), str(pair.n), f"{pair.difference:+.4f}", f"{pair.power:.2f}",
-                "" if pair.detectable is None else f"{pair.detectable:.4f}", _count(pair.cases_needed),
-                _count(pair.more_cases),
-            )  # fmt: skip
-            rows.append(list(cells))
-        title = f"{one_line(structure)} {one_line(metric)}: neighbours in the order of the means"
-        print_table(console(), title, rows, right=head[1:])
+        title = f"{one_line(structure)} {one_line(metric)}"
+        if args.half_width is not None:
+            _print_intervals(matrix, f"{title}: interval of a mean with half width {args.half_width:g}", args)
+        if args.half_width is None or args.difference is not None:
+            _print_pairs(matrix, f"{title}: neighbours in the order of the means", args)
         ranked = [RANKED_WITHIN_CASES] if matrix.has_failures_without_value else []
         show(*(f"note: {note}" for note in (*ranked, *matrix.notes_on_pairs)))
     return 0
 
 
-def _count(cases: int | None) -> str:
-    return "no realistic number of" if cases is None else str(cases)
+def _print_pairs(matrix: ScoreMatrix, title: str, args: argparse.Namespace) -> None:
+    wanted = f"{percent(args.power)} power"
+    head = ["pair", "n", "difference", "power at n", f"detectable ({wanted})", "sample size", "to add"]
+    plans = plan_pairs(matrix, difference=args.difference, power=args.power, level=args.confidence)
+    places = max((decimals(plan.detectable or plan.difference) for plan in plans), default=3)
+    rows = [
+        [
+            one_line(f"{plan.a} - {plan.b}"), str(plan.n), fixed(plan.difference, places, signed=True),
+            percent(plan.power), fixed(plan.detectable, places), sample_size(plan.cases_needed, power=args.power),
+            "" if plan.more_cases is None else f"{plan.more_cases:,}",
+        ]
+        for plan in plans
+    ]  # fmt: skip
+    print_table(console(), title, [head, *rows], right=head[1:])
+
+
+def _print_intervals(matrix: ScoreMatrix, title: str, args: argparse.Namespace) -> None:
+    head = ["model", "n", "sample size"]
+    rows = []
+    for model, column in zip(matrix.models, matrix.values.T, strict=True):
+        cases = cases_for_half_width(
+            args.half_width, level=args.confidence, values=column, bounds=matrix.mean_bounds, cluster=matrix.clusters
+        )
+        rows.append([one_line(model), str(int(np.isfinite(column).sum())), sample_size(cases, power=None)])
+    print_table(console(), title, [head, *rows], right=head[1:])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal
 
-from segauge.digits import column_decimals, fixed
+from segauge.digits import column_decimals, fixed, sample_size
 from segauge.errors import InvalidInput
 from segauge.stats.comparison import Comparison, Intervals, PairResult
 from segauge.stats.estimation import Estimate
@@ -287,7 +287,7 @@ class Board:
         if plan is None or not plan.more_cases:
             return ""
         which = "them" if len(tied) == 2 else f"{plan.a} and {plan.b}"
-        return f"You would need about {plan.cases_needed:,} cases to separate {which} (80 % power)."
+        return f"You would need {sample_size(plan.cases_needed)} to separate {which}."
 
     def to_first(self, model: str) -> PairResult | None:
         """Return the pair of a ranked model and the first row, as model - first; None for the first itself."""
