@@ -13,10 +13,9 @@ from scipy import ndimage
 from scipy.spatial import cKDTree
 
 from segauge.geometry import reference
-from segauge.geometry.components import pack_mask
+from segauge.geometry.components import pack_mask, skeletonize
 from segauge.geometry.engine import _kernel
 from segauge.geometry.reference.skeleton import is_simple, is_simple_among
-from segauge.geometry.skeleton import skeletonize
 from segauge.grid import Grid
 from segauge.phantoms import Ball, Disk, Shell, Torus, Tube
 

@@ -9,7 +9,7 @@ import pytest
 from segauge import CATALOG, Case, evaluate
 from segauge.errors import InvalidInput
 from segbench.records import load_record, save_record
-from segbench.records.consistency import require_consistent
+from segbench.records.tables import require_consistent
 from tests.segbench.made_up import record, table
 
 SCORES = [[0.9, 1.0], [0.0, np.nan], [np.nan, np.nan]]

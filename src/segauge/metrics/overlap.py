@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from segauge.errors import InvalidInput
-from segauge.geometry.components import pack_mask
+from segauge.geometry.components import pack_mask, skeletonize_pair
 from segauge.geometry.masks import Overlap, PackedMask, PairTable, count_common, tabulate
-from segauge.geometry.skeleton import skeletonize_pair
 from segauge.labelmap import as_label_array, as_mask_array, check_same_shape
 
 
@@ -137,7 +136,7 @@ def _share(part: float, whole: float) -> float | None:
 class CenterlineScores:
     """How far the centerlines of two masks run inside the other mask.
 
-    Lengths are counted in voxels of the curve skeleton (`segauge.geometry.skeleton`), as the literature does: the
+    Lengths are counted in voxels of the curve skeleton (`segauge.geometry.components`), as the literature does: the
     spacing plays no role.
 
     Attributes:

@@ -13,7 +13,7 @@ import numpy as np
 
 from segauge.errors import InvalidInput
 from segauge.notebook import NotebookTable, Shown
-from segauge.plural import chance_text, counted
+from segauge.plural import counted
 from segauge.stats.comparison import (
     FEWEST_FOR_VERDICT,
     SIGN_TEST,
@@ -62,11 +62,6 @@ class RankedModel:
     win_frequency: float | None
     win_probability: float | None
     mean_rank: float
-
-    @property
-    def chances(self) -> tuple[str, str]:
-        """Win frequency and win probability as they are printed: none of them is certain."""
-        return chance_text(self.win_frequency), chance_text(self.win_probability)
 
 
 @dataclass(frozen=True)

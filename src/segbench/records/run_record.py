@@ -13,9 +13,8 @@ from segauge import ScoreTable
 from segauge.errors import InvalidInput
 from segauge.scores import CASE_FAILURES
 from segbench.cards import DatasetCard, Exposure, ModelCard
-from segbench.records.consistency import require_consistent
 from segbench.records.schema import ModelKeys, RecordFile, Suspect
-from segbench.records.tables import columns_of, content_hash, table_of
+from segbench.records.tables import columns_of, content_hash, require_consistent, table_of
 from segbench.typed import validated
 
 SCHEMA = "segbench-record/1"

@@ -3,7 +3,6 @@
 Every function here has its twin of the same name and arguments in `segauge.geometry._kernel`.
 """
 
-from segauge.geometry.reference.cells import cell_distances
 from segauge.geometry.reference.components import (
     ReferenceComponents,
     centroid_pairs,
@@ -21,6 +20,7 @@ from segauge.geometry.reference.subvoxel import prepare_subvoxel, subvoxel_band,
 from segauge.geometry.reference.surfaces import (
     boundary_band,
     boundary_band_pair,
+    cell_distances,
     largest,
     prepare,
     read_shapes,
