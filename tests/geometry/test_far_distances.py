@@ -24,9 +24,9 @@ LATTICES = {
 def distances(module, pred, gt, linear, surface, threads=1):
     packed = [module.pack(mask.astype(np.uint8), [1], [0] * 3, list(mask.shape), 1) for mask in (pred, gt)]
     if surface == "subvoxel":
-        return module.subvoxel_distances(*packed, None, module.prepare_subvoxel(subvoxel_rule(linear)), threads)
+        return module.subvoxel_distances(*packed, None, module.prepare_subvoxel(subvoxel_rule(linear)), threads)[:4]
     prepared = module.prepare(module.read_shapes(cell_shapes(surface, linear)), linear)
-    return module.surface_distances(*packed, None, surface, prepared, threads)
+    return module.surface_distances(*packed, None, surface, prepared, threads)[:4]
 
 
 def ball(shape, center, radius):

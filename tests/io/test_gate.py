@@ -106,7 +106,7 @@ def test_identical_files_are_told(study, capsys):
     other[0, 0, 0] = 1
     (study / "pred" / "b.nii").write_bytes(nifti_bytes(other))
     assert run("eval", study) == 0
-    assert "1 prediction is its ground truth, byte for byte: 'a'" in capsys.readouterr().out
+    assert "1 prediction is its ground truth, byte for byte: 'a'" in capsys.readouterr().err
 
 
 def test_folders_are_identical_if_all_their_files_are(tmp_path):

@@ -28,7 +28,8 @@ def test_counts(oracles):
 def test_voxel_faces_agree_with_meshmetrics(oracles):
     """Both integrate the same boxes but sample them differently: within 3 % or a tenth of the smallest voxel edge.
 
-    Shares (NSD) have no unit, so for them 3 % it is.
+    Shares (NSD) have no unit, so for them 3 % it is. MeshMetrics takes the largest distance of its samples, we that of
+    any point: ours is no smaller, and larger by half the diagonal of a voxel at most.
     """
     answers, arrays = oracles
     compared = 0
@@ -50,6 +51,10 @@ def test_voxel_faces_agree_with_meshmetrics(oracles):
         )
         for key, value in theirs.items():
             absolute = 0 if key.startswith("nsd") else min(spacing) / 10
+            if key == "hd":
+                assert value - absolute <= ours["x", key].value <= value + np.linalg.norm(spacing) / 2, name
+                compared += 1
+                continue
             assert ours["x", key].value == pytest.approx(value, rel=0.03, abs=absolute), (name, key)
             compared += 1
     assert compared == 14 * 7
