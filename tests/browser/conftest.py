@@ -1,8 +1,10 @@
 """A real browser with the network off; tests skip where there is none."""
 
+import io
 import os
 import shutil
 
+import numpy as np
 import pytest
 
 #: How long anything may take to appear: a busy machine is no failure.
@@ -55,3 +57,19 @@ def visit(browser):
     yield open_file
     for context in contexts:
         context.close()
+
+
+def becomes_true(page, condition):
+    """Wait for what a page shows, by looking: its policy forbids to wait for a script."""
+    for _ in range(PATIENCE_MS // 50):
+        if condition():
+            return True
+        page.wait_for_timeout(50)
+    return False
+
+
+def share_in_colour(canvas):
+    """Return the share of a picture that has a colour: masks and surface do, the ground and the image do not."""
+    pillow = pytest.importorskip("PIL.Image", reason="needs Pillow")
+    shown = np.asarray(pillow.open(io.BytesIO(canvas.screenshot())).convert("RGB")).astype(int)
+    return float(np.mean(np.ptp(shown, axis=2) > 40))

@@ -1,13 +1,11 @@
 """The report in a browser: it opens from disk without network, answers to pointer and keyboard, and stays inert."""
 
-import io
 import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
-from tests.browser.conftest import PATIENCE_MS
+from tests.browser.conftest import becomes_true, share_in_colour
 from tests.report.examples import HOSTILE, phantom_result, synthetic
 
 #: Pages take a second or two each to open on two busy cores.
@@ -135,15 +133,6 @@ def test_a_telephone_needs_no_sideways_scrolling(pictured, plain, hostile, visit
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
-def becomes_true(page, condition):
-    """Wait for what a page shows, by looking: its policy forbids to wait for a script."""
-    for _ in range(PATIENCE_MS // 50):
-        if condition():
-            return True
-        page.wait_for_timeout(50)
-    return False
-
-
 def at_rest(page, element):
     """Return the text of an element once it stays the same: a case is loaded after the address has it."""
     texts = ["", element.inner_text()]
@@ -176,20 +165,13 @@ def test_the_surface_turns_by_keys_and_is_drawn(unviewed, visit):
 
 def test_the_viewer_shows_a_case_and_its_address_restores_it(pictured, visit):
     pytest.importorskip("nilearn", reason="the viewer's library comes with nilearn")
-    pillow = pytest.importorskip("PIL.Image", reason="needs Pillow")
     opened = visit(pictured, **DESKTOP)
     page = opened.page
     viewer = page.locator("[data-viewer]")
     viewer.scroll_into_view_if_needed()
     page.locator("[data-viewer][data-ready]").wait_for()
     canvas = viewer.locator("canvas")
-
-    def coloured():
-        """Return the share of the picture that has a colour: masks and surface do, the ground and the image do not."""
-        shown = np.asarray(pillow.open(io.BytesIO(canvas.screenshot())).convert("RGB")).astype(int)
-        return float(np.mean(np.ptp(shown, axis=2) > 40))
-
-    assert becomes_true(page, lambda: coloured() > 0.02), coloured()
+    assert becomes_true(page, lambda: share_in_colour(canvas) > 0.02), share_in_colour(canvas)
     readout = viewer.locator("[data-part=readout]")
     before = readout.inner_text()
     canvas.focus()

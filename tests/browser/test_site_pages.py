@@ -5,6 +5,7 @@ import pytest
 from segbench.boards import leaderboard_of
 from segbench.site import render
 from segbench.study_files import study_of_records
+from tests.browser.conftest import becomes_true, share_in_colour
 from tests.segbench.site.examples import hostile, organs, run_with_files
 
 #: Pages take a second or two each to open on two busy cores.
@@ -256,3 +257,40 @@ def test_pages_with_pictures_are_accessible(pictured, visit):
     opened = visit(at(pictured, "made-up/organ/nsd.html", "#cases"), bypass_csp=True, **DESKTOP)
     found = axe.Axe().run(opened.page).response["violations"]
     assert [(one["id"], one["nodes"][0]["html"][:120]) for one in found] == []
+
+
+def test_a_case_is_shown_in_the_viewer_and_its_address_restores_it(pictured, visit):
+    # The page of a case had the scores alone: who failed could be read, and nowhere be seen.
+    pytest.importorskip("nilearn", reason="the viewer's library comes with nilearn")
+    opened = visit(at(pictured, "case.html", "#set=made-up&structure=organ&metric=nsd&case=case_001"), **DESKTOP)
+    page = opened.page
+    page.locator("[data-viewer][data-ready]").wait_for()
+    viewer = page.locator("[data-viewer]")
+    assert becomes_true(page, lambda: share_in_colour(viewer.locator("canvas")) > 0.02)
+    model, readout = viewer.locator("[data-part=model]"), viewer.locator("[data-part=readout]")
+    assert model.locator("option").all_inner_texts() == ["good", "cut"]
+    model.select_option("cut")
+    assert becomes_true(page, lambda: "model=cut" in page.url), page.url
+    before = readout.inner_text()
+    viewer.locator("canvas").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("2")
+    assert becomes_true(page, lambda: readout.inner_text() != before)
+    assert becomes_true(page, lambda: "show=101" in page.url), page.url
+    moved = readout.inner_text()
+    page.reload()
+    page.locator("[data-viewer][data-ready]").wait_for()
+    assert becomes_true(page, lambda: readout.inner_text() == moved), (moved, readout.inner_text())
+    assert model.input_value() == "cut"
+    assert not viewer.get_by_label("Missed (ground truth only)").is_checked()
+    # Another case keeps the model and begins at its own worst place.
+    viewer.locator("canvas").focus()
+    case = page.locator("select[name=case]")
+    page.keyboard.press("n")
+    assert becomes_true(page, lambda: case.input_value() != "case_001")
+    assert becomes_true(
+        page, lambda: viewer.locator("[data-part=status]").inner_text().startswith(f"Shown: {case.input_value()}")
+    )
+    # The driver remarks that pictures of the screen take time; no visitor takes any.
+    assert [text for text in opened.complaints if "GPU stall due to ReadPixels" not in text] == []
+    assert [url for url in opened.requests if not url.startswith((pictured.as_uri(), "data:image/png", "blob:"))] == []

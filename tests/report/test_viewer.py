@@ -25,7 +25,7 @@ def voxels(text, dims):
 
 def test_masks_come_back_at_their_places():
     gt, pred = ball(), ball(centre=(20, 20, 14))
-    packed = ViewedCase("c", {"ball": MaskPair(gt, {"A": pred})}, (1.0, 2.0, 3.0)).packed()
+    packed = ViewedCase("c", {"ball": MaskPair.of(gt, {"A": pred})}, (1.0, 2.0, 3.0)).packed()
     first = [round(start / edge) for start, edge in zip(packed["origin"], packed["spacing"], strict=True)]
     box = tuple(slice(start, start + size) for start, size in zip(first, packed["dims"], strict=True))
     assert packed["spacing"] == [1.0, 2.0, 3.0]
@@ -37,7 +37,7 @@ def test_masks_come_back_at_their_places():
 
 def test_a_large_case_is_thinned_to_the_budget_and_keeps_its_place():
     gt = ball((150, 140, 120), (70, 75, 60), 50.0)
-    packed = ViewedCase("c", {"ball": MaskPair(gt, {"A": gt})}, (1.0, 1.0, 1.0), image=gt * 100.0).packed(50_000)
+    packed = ViewedCase("c", {"ball": MaskPair.of(gt, {"A": gt})}, (1.0, 1.0, 1.0), image=gt * 100.0).packed(50_000)
     assert np.prod(packed["dims"]) <= 50_000
     found = np.argwhere(voxels(packed["structures"]["ball"]["gt"], packed["dims"]))
     middle = found.mean(axis=0) * packed["spacing"] + packed["origin"]

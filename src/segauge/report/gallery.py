@@ -88,19 +88,15 @@ def _viewed(
 ) -> ViewedCase:
     """Return what the viewer shows of a case: the structure that the gallery names, then the others."""
     masks: dict[str, MaskPair] = {}
-    surfaces: dict[str, tuple[Surface, float]] = {}
     scores = {}
     for name in dict.fromkeys([first, *pair.structures]):
         pred, gt = pair.masks(name)
         if len(masks) == MOST_STRUCTURES or not (pred.any() or gt.any()):
             continue
-        masks[name] = MaskPair(gt, {ONLY_MODEL: pred})
+        masks[name] = MaskPair.of(gt, {ONLY_MODEL: pred})
         scores[name] = {ONLY_MODEL: _scores(result, pair.case_id, name, leading)}
-        if gt.shape[2] > 1:
-            surface = surface_of(*(pred, gt) if pred.any() else (gt, pred), pair.upright.spacing)
-            surfaces[name] = (surface, float(surface.distances.max()))
     return ViewedCase(
-        pair.case_id, masks, pair.upright.spacing, image, pair.gt.in_space, scores, surfaces,
+        pair.case_id, masks, pair.upright.spacing, image, pair.gt.in_space, scores, tuple(masks),
         [(key, str(value)) for key, value in result.metadata.get(pair.case_id, {}).items()],
     )  # fmt: skip
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,7 @@ from segauge.labelmap import LabelMap
 from segauge.placement import place
 
 Bools = npt.NDArray[np.bool_]
+Box = tuple[slice, slice, slice]
 
 _POSITIVE = {"R": 0, "A": 1, "S": 2}
 _NEGATIVE = {"L": 0, "P": 1, "I": 2}
@@ -156,7 +157,7 @@ def _parts(named: Mapping[str, Any]) -> dict[str, tuple[int | str, ...]]:
     return {name: tuple(parts) for name, parts in named.items()}
 
 
-def box_of(mask: Bools, margin: tuple[int, int, int] = (0, 0, 0)) -> tuple[slice, slice, slice]:
+def box_of(mask: Bools, margin: tuple[int, int, int] = (0, 0, 0)) -> Box:
     """Return the smallest box that holds a mask, with a margin in voxels; the whole array for an empty mask."""
     slices = []
     for axis in range(3):
@@ -164,6 +165,47 @@ def box_of(mask: Bools, margin: tuple[int, int, int] = (0, 0, 0)) -> tuple[slice
         if not hit.size:
             return (slice(0, mask.shape[0]), slice(0, mask.shape[1]), slice(0, mask.shape[2]))
         slices.append(slice(max(int(hit[0]) - margin[axis], 0), min(int(hit[-1]) + 1 + margin[axis], mask.shape[axis])))
+    return (slices[0], slices[1], slices[2])
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A mask cut to the box that holds it: a whole volume per model and structure would fill the memory."""
+
+    box: Box
+    array: Bools
+    shape: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, mask: Bools) -> Part:
+        """Return the part of a mask that holds it."""
+        box = box_of(mask) if mask.any() else (slice(0, 0),) * 3
+        return cls(box, mask[box].copy(), (mask.shape[0], mask.shape[1], mask.shape[2]))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no voxel is set."""
+        return self.array.size == 0
+
+    def inside(self, window: Box) -> Bools:
+        """Return the mask within a window, in the window's own indices."""
+        found = np.zeros(tuple(part.stop - part.start for part in window), dtype=np.bool_)
+        low = [max(own.start, w.start) for own, w in zip(self.box, window, strict=True)]
+        high = [min(own.stop, w.stop) for own, w in zip(self.box, window, strict=True)]
+        if all(a < b for a, b in zip(low, high, strict=True)):
+            there = tuple(slice(a - w.start, b - w.start) for a, b, w in zip(low, high, window, strict=True))
+            here = tuple(slice(a - own.start, b - own.start) for a, b, own in zip(low, high, self.box, strict=True))
+            found[there] = self.array[here]
+        return found
+
+
+def window_of(parts: Sequence[Part], room: tuple[int, int, int] = (0, 0, 0)) -> Box:
+    """Return the smallest box that holds all parts, with room in voxels; the whole array where all are empty."""
+    found = [part.box for part in parts if not part.is_empty]
+    shape = parts[0].shape
+    low = [max(min((box[axis].start for box in found), default=0) - room[axis], 0) for axis in range(3)]
+    high = [max((box[axis].stop for box in found), default=shape[axis]) + room[axis] for axis in range(3)]
+    slices = [slice(a, min(b, size)) for a, b, size in zip(low, high, shape, strict=True)]
     return (slices[0], slices[1], slices[2])
 
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import base64
 import gzip
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, files
 from typing import Any
@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from segauge.report.pairs import Bools, box_of
+from segauge.report.pairs import Bools, Box, Part, window_of
 from segauge.report.slices import error_point, grey_values
-from segauge.report.surfaces import Surface
+from segauge.report.surfaces import surface_of
 
 #: Voxels of one case in a page. Six cases with images stay below 8 MB of text.
 MOST_VOXELS = 700_000
@@ -49,16 +49,18 @@ def niivue() -> str | None:
 class MaskPair:
     """One structure of a case: the ground truth, and the prediction of each model (upright, on one grid)."""
 
-    gt: Bools
-    preds: Mapping[str, Bools]
+    gt: Part
+    preds: Mapping[str, Part]
+
+    @classmethod
+    def of(cls, gt: Bools, preds: Mapping[str, Bools]) -> MaskPair:
+        """Cut whole masks to what they hold."""
+        return cls(Part.of(gt), {model: Part.of(pred) for model, pred in preds.items()})
 
     @property
-    def either(self) -> Bools:
-        """Voxels of any of the masks."""
-        found = self.gt.copy()
-        for pred in self.preds.values():
-            found |= pred
-        return found
+    def parts(self) -> list[Part]:
+        """All masks, the ground truth first."""
+        return [self.gt, *self.preds.values()]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ class ViewedCase:
         image: grey values on that grid, None without an image.
         oriented: whether the sides of the patient are known.
         scores: per structure and model what to print, as (name, text).
-        surfaces: per structure the surface to turn, as the pair of it and its largest distance in mm.
+        surfaced: structures that get a surface to turn, per model.
         facts: further lines about the case, such as metadata.
 
     """
@@ -83,60 +85,67 @@ class ViewedCase:
     image: npt.NDArray[Any] | None = None
     oriented: bool = True
     scores: Mapping[str, Mapping[str, Sequence[tuple[str, str]]]] = field(default_factory=dict)
-    surfaces: Mapping[str, tuple[Surface, float]] = field(default_factory=dict)
+    surfaced: Collection[str] = ()
     facts: Sequence[tuple[str, str]] = ()
 
     def packed(self, most_voxels: int = MOST_VOXELS) -> dict[str, Any]:
         """Return what a page stores of the case."""
-        shown = [pair.either for pair in self.structures.values()]
-        box = _grown(_union(shown), self.spacing, self.image)
-        step = _steps(tuple(part.stop - part.start for part in box), self.spacing, most_voxels)
-        cut = (slice(box[0].start, box[0].stop, step[0]), slice(box[1].start, box[1].stop, step[1]),
-               slice(box[2].start, box[2].stop, step[2]))  # fmt: skip
+        parts = [part for pair in self.structures.values() for part in pair.parts]
+        # Without an image less room is enough.
+        room = MARGIN_MM if self.image is not None else MARGIN_MM / 3
+        margin = [max(1, math.ceil(room / edge)) for edge in self.spacing]
+        box = window_of(parts, (margin[0], margin[1], margin[2]))
+        sizes = tuple(part.stop - part.start for part in box)
+        step = _steps(sizes, self.spacing, most_voxels)
         edges = [edge * jump for edge, jump in zip(self.spacing, step, strict=True)]
         # A voxel that stands for several lies in their middle.
         origin = [
             (part.start + (jump - 1) / 2) * edge for part, jump, edge in zip(box, step, self.spacing, strict=True)
         ]
-        grey = None if self.image is None else grey_values(self.image[box], _union(shown)[box])
+        thin = (slice(None, None, step[0]), slice(None, None, step[1]), slice(None, None, step[2]))
         return {
             "case": self.case,
-            "dims": list(shown[0][cut].shape),
+            "dims": [-(-size // jump) for size, jump in zip(sizes, step, strict=True)],
             "spacing": edges,
             "origin": origin,
             "oriented": self.oriented,
-            "image": None if grey is None else _gzipped(grey[:: step[0], :: step[1], :: step[2]].ravel("F").tobytes()),
-            "structures": {name: self._structure(name, pair, cut) for name, pair in self.structures.items()},
+            "image": None if self.image is None else _gzipped(_greys(self.image, parts, box)[thin].tobytes("F")),
+            "structures": {name: self._structure(name, pair, box, thin) for name, pair in self.structures.items()},
             "facts": [list(fact) for fact in self.facts],
         }
 
-    def _structure(self, name: str, pair: MaskPair, cut: tuple[slice, slice, slice]) -> dict[str, Any]:
+    def _structure(self, name: str, pair: MaskPair, box: Box, thin: Box) -> dict[str, Any]:
         first = next(iter(pair.preds.values()), pair.gt)
-        surface, largest = self.surfaces.get(name, (None, 0.0))
-        middle = error_point(first, pair.gt)
+        own = window_of([first, pair.gt])
+        middle = error_point(first.inside(own), pair.gt.inside(own))
+        has_surface = name in self.surfaced and pair.gt.shape[2] > 1
         return {
-            "gt": _bits(pair.gt[cut]),
-            "preds": {model: _bits(pred[cut]) for model, pred in pair.preds.items()},
-            "start": [place * edge for place, edge in zip(middle, self.spacing, strict=True)],
+            "gt": _bits(pair.gt.inside(box)[thin]),
+            "preds": {model: _bits(pred.inside(box)[thin]) for model, pred in pair.preds.items()},
+            "start": [(at + side.start) * edge for at, side, edge in zip(middle, own, self.spacing, strict=True)],
             "scores": {model: [list(one) for one in found] for model, found in self.scores.get(name, {}).items()},
-            "surface": None if surface is None else {**surface.packed(largest), "largest": largest},
+            "surfaces": {
+                model: self._surface(pred, pair.gt)
+                for model, pred in pair.preds.items()
+                if has_surface and not (pred.is_empty and pair.gt.is_empty)
+            },
         }
 
+    def _surface(self, pred: Part, gt: Part) -> dict[str, Any]:
+        """Return the surface of a prediction, or of the ground truth where nothing was predicted."""
+        own = window_of([pred, gt], (1, 1, 1))
+        mask, other = (gt, pred) if pred.is_empty else (pred, gt)
+        surface = surface_of(mask.inside(own), other.inside(own), self.spacing)
+        start = np.array([side.start for side in own], dtype=np.float64) * np.asarray(self.spacing)
+        largest = float(surface.distances.max())
+        return {**replace(surface, origin=surface.origin + start).packed(largest), "largest": largest}
 
-def _union(masks: Sequence[Bools]) -> Bools:
-    found = masks[0].copy()
-    for mask in masks[1:]:
-        found |= mask
-    return found
 
-
-def _grown(
-    either: Bools, spacing: tuple[float, float, float], image: npt.NDArray[Any] | None
-) -> tuple[slice, slice, slice]:
-    """Return the box of the masks with room around it; without an image less room is enough."""
-    room = MARGIN_MM if image is not None else MARGIN_MM / 3
-    margin = [max(1, math.ceil(room / edge)) for edge in spacing]
-    return box_of(either, (margin[0], margin[1], margin[2]))
+def _greys(image: npt.NDArray[Any], parts: Sequence[Part], box: Box) -> npt.NDArray[np.uint8]:
+    inside = parts[0].inside(box)
+    for part in parts[1:]:
+        inside |= part.inside(box)
+    return grey_values(image[box], inside)
 
 
 def _steps(shape: tuple[int, ...], spacing: tuple[float, float, float], most: int) -> list[int]:

@@ -3,52 +3,19 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from segauge.report.failures import Diagnosis, diagnose
-from segauge.report.pairs import Bools, CasePair, box_of
+from segauge.report.pairs import Bools, CasePair, Part, window_of
 from segauge.report.slices import MARGIN_MM, SMALLEST_MM, Plane, grey_values, middle_of_largest, plane_at, window_around
-
-Box = tuple[slice, slice, slice]
 
 #: Pixels of a side: a panel is small, and so shall be its page.
 MOST_PIXELS = 160
 _AXIAL = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A mask cut to a box, where nothing of it lies outside: a whole volume per model would fill the memory."""
-
-    box: Box
-    array: Bools
-    shape: tuple[int, int, int]
-
-    @classmethod
-    def of(cls, mask: Bools) -> Part:
-        """Return the part of a mask that holds it."""
-        box = box_of(mask) if mask.any() else (slice(0, 0),) * 3
-        return cls(box, mask[box].copy(), (mask.shape[0], mask.shape[1], mask.shape[2]))
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether no voxel is set."""
-        return self.array.size == 0
-
-    def inside(self, window: Box) -> Bools:
-        """Return the mask within a window, in the window's own indices."""
-        found = np.zeros(tuple(part.stop - part.start for part in window), dtype=np.bool_)
-        low = [max(own.start, w.start) for own, w in zip(self.box, window, strict=True)]
-        high = [min(own.stop, w.stop) for own, w in zip(self.box, window, strict=True)]
-        if all(a < b for a, b in zip(low, high, strict=True)):
-            there = tuple(slice(a - w.start, b - w.start) for a, b, w in zip(low, high, window, strict=True))
-            here = tuple(slice(a - own.start, b - own.start) for a, b, own in zip(low, high, self.box, strict=True))
-            found[there] = self.array[here]
-        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +53,8 @@ def outlines(
 
     All masks are upright and of one shape, and some model or the ground truth has the structure.
     """
-    window = _surroundings([part for one in drawn.values() for part in (one.pred, one.gt)], spacing)
+    room = [int(np.ceil((SMALLEST_MM + MARGIN_MM) / edge)) for edge in spacing]
+    window = window_of([part for one in drawn.values() for part in (one.pred, one.gt)], (room[0], room[1], room[2]))
     masks = {name: (one.pred.inside(window), one.gt.inside(window)) for name, one in drawn.items()}
     either = np.logical_or.reduce([mask for pair in masks.values() for mask in pair])
     point = _worst_point(masks, either)
@@ -107,18 +75,6 @@ def outlines(
     number = point[_AXIAL] + window[_AXIAL].start + 1
     bare = {name: replace(plane, image="") for name, plane in planes.items()}
     return Outlines(bare, f"{first.name}, slice {number} of {count}", base64.b64decode(first.image))
-
-
-def _surroundings(parts: Sequence[Part], spacing: tuple[float, float, float]) -> Box:
-    """Return the box that holds all parts, with the room that a picture may want around them."""
-    found = [part for part in parts if not part.is_empty]
-    window = []
-    for axis in range(3):
-        room = int(np.ceil((SMALLEST_MM + MARGIN_MM) / spacing[axis]))
-        low = min(part.box[axis].start for part in found) - room
-        high = max(part.box[axis].stop for part in found) + room
-        window.append(slice(max(low, 0), min(high, found[0].shape[axis])))
-    return (window[0], window[1], window[2])
 
 
 def _worst_point(masks: Mapping[str, tuple[Bools, Bools]], either: Bools) -> tuple[int, int, int]:

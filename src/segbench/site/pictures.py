@@ -11,9 +11,13 @@ from typing import Any
 import numpy.typing as npt
 
 from segauge import Case
+from segauge.digits import with_unit
 from segauge.errors import SegaugeError
-from segauge.report.pairs import CasePair, background, read_pair
+from segauge.report.figures.charting import number_text
+from segauge.report.html import script_json
+from segauge.report.pairs import CasePair, Part, background, read_pair
 from segauge.report.slices import Plane
+from segauge.report.viewer import MaskPair, ViewedCase, niivue
 from segauge.stats import AVERAGE, Board
 from segbench.cards import DatasetCard
 from segbench.planning import Prediction
@@ -27,6 +31,10 @@ from segbench.site.outlines import Drawn, Outlines, outlines
 MOST_CASES = 3
 MOST_MODELS = 8
 MOST_READ = 24
+#: Structures of a case in the viewer: those that it has pictures of, then the others in the order of the record.
+MOST_VIEWED = 12
+#: Voxels of a case in the viewer: it is a file of its own, loaded when the case is opened.
+MOST_VOXELS = 1_500_000
 #: What a licence says where nobody knows it.
 _NO_LICENCE = ("", "none", "n/a", "?", "tbd")
 _DOUBTS = ("unknown", "not known", "not verified", "unverified", "no redistribution", "disagree")
@@ -96,11 +104,13 @@ class CasePicture:
 class Pictures:
     """Pictures by structure and metric, the images that they lie on, by address, and why there are none, if so.
 
-    `has_files` says whether any board has a picture, so whether the files of some case were there.
+    `viewed` are the files of the viewer by case: the address, and the text. `has_files` says whether any board has a
+    picture, so whether the files of some case were there.
     """
 
     by_board: Mapping[tuple[str, str], list[CasePicture]] = field(default_factory=dict)
     images: Mapping[str, bytes] = field(default_factory=dict)
+    viewed: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     image_reason: str = ""
     has_files: bool = False
 
@@ -114,9 +124,12 @@ class Pictures:
         return self.by_board.get((board.structure, board.metric), [])
 
     def of_structure(self, structure: str) -> Pictures:
-        """Return the pictures of one structure, without the images: these are written already."""
+        """Return the pictures of one structure, without images and volumes: these are written already."""
         return replace(
-            self, by_board={key: value for key, value in self.by_board.items() if key[0] == structure}, images={}
+            self,
+            by_board={key: value for key, value in self.by_board.items() if key[0] == structure},
+            images={},
+            viewed={},
         )
 
 
@@ -128,9 +141,14 @@ def pictures_of(chapter: Chapter, files: RunFiles | None) -> Pictures:
     chosen = chosen_cases(chapter)
     found: dict[tuple[str, str], dict[str, CasePicture]] = {}
     images: dict[str, bytes] = {}
+    viewed: dict[str, tuple[str, str]] = {}
     for case_id in dict.fromkeys(one.case for one in chosen):
         own = [one for one in chosen if one.case == case_id]
-        for one, picture, image in _Case(chapter.record, files, case_id).pictures(own, shows_images=not reason):
+        case = _Case(chapter, files, case_id)
+        masks = case.masks(own, shows_images=not reason)
+        if niivue() is not None and masks.truth:
+            viewed[case_id] = viewer_file(chapter, case_id, masks.viewed(chapter, own))
+        for one, picture, image in case.pictures(own, masks):
             images.update({picture.image: image} if picture.image else {})
             found.setdefault((one.board.structure, one.board.metric), {})[case_id] = picture
     # From the worst on, as the board lists them, whatever the order in which the cases were read.
@@ -138,7 +156,7 @@ def pictures_of(chapter: Chapter, files: RunFiles | None) -> Pictures:
     for one in chosen:
         key = (one.board.structure, one.board.metric)
         ordered.setdefault(key, []).extend([found[key][one.case]] if one.case in found.get(key, {}) else [])
-    return Pictures(ordered, images, reason, bool(ordered))
+    return Pictures(ordered, images, viewed, reason, bool(ordered))
 
 
 @dataclass(frozen=True)
@@ -177,13 +195,17 @@ def chosen_cases(chapter: Chapter) -> list[Choice]:
 class _Case:
     """One case that is being drawn, with the files of all models."""
 
-    record: RunRecord
+    chapter: Chapter
     files: RunFiles
     case_id: str
 
-    def pictures(self, choices: Sequence[Choice], *, shows_images: bool) -> Iterator[tuple[Choice, CasePicture, bytes]]:
+    @property
+    def record(self) -> RunRecord:
+        """The record of the run."""
+        return self.chapter.record
+
+    def pictures(self, choices: Sequence[Choice], masks: _Masks) -> Iterator[tuple[Choice, CasePicture, bytes]]:
         """Yield a picture per board; those of one structure share the slice and the outlines."""
-        masks = self._masks(choices, shows_images=shows_images)
         for structure in dict.fromkeys(one.board.structure for one in choices):
             drawn = masks.drawn.get(structure, {})
             if all(one.pred.is_empty and one.gt.is_empty for one in drawn.values()):
@@ -193,13 +215,15 @@ class _Case:
                 if one.board.structure == structure:
                     yield one, self._picture(one, drawn, masks, made), made.image
 
-    def _masks(self, choices: Sequence[Choice], *, shows_images: bool) -> _Masks:
+    def masks(self, choices: Sequence[Choice], *, shows_images: bool) -> _Masks:
         """Read the files of one model after another, and keep of each no more than the structures that are drawn."""
         wanted: dict[str, list[str]] = {}
         for one in choices:
             for name in shown_models(one):
                 wanted.setdefault(name, []).append(one.board.structure)
-        found = _Masks()
+        found = _Masks(self.case_id)
+        own = [one.board.structure for one in choices]
+        seen = list(dict.fromkeys([*own, *self.record.structures]))[:MOST_VIEWED]
         for model, structures in wanted.items():
             pair, why = self._pair(model)
             if pair is not None and found.shape not in (None, pair.gt.grid.shape):
@@ -215,6 +239,7 @@ class _Case:
             for structure in dict.fromkeys(structures):
                 if structure in pair.structures:
                     found.drawn.setdefault(structure, {})[model] = Drawn.of(pair, structure)
+            found.add(model, pair, seen)
         return found
 
     def _picture(self, choice: Choice, drawn: Mapping[str, Drawn], masks: _Masks, made: Outlines) -> CasePicture:
@@ -260,13 +285,60 @@ class _Case:
 class _Masks:
     """What was read of one case: masks by structure and model, one image, and why a model has no mask."""
 
+    case_id: str
     drawn: dict[str, dict[str, Drawn]] = field(default_factory=dict)
+    truth: dict[str, Part] = field(default_factory=dict)
+    preds: dict[str, dict[str, Part]] = field(default_factory=dict)
     trouble: dict[str, str] = field(default_factory=dict)
     shape: tuple[int, ...] | None = None
     spacing: tuple[float, float, float] = (1.0, 1.0, 1.0)
     oriented: bool = True
     image: npt.NDArray[Any] | None = None
     remark: str = ""
+
+    def add(self, model: str, pair: CasePair, structures: Sequence[str]) -> None:
+        """Keep what the viewer shows of a model: the structures that are in either mask."""
+        if niivue() is None:
+            return
+        for structure in structures:
+            if structure in pair.structures:
+                pred, gt = map(Part.of, pair.masks(structure))
+                if not (pred.is_empty and gt.is_empty):
+                    self.truth.setdefault(structure, gt)
+                    self.preds.setdefault(structure, {})[model] = pred
+
+    def viewed(self, chapter: Chapter, choices: Sequence[Choice]) -> ViewedCase:
+        """Return what the viewer shows of the case, structures by their key in addresses."""
+        boards = {structure: own for structure, own in chapter.structures() if structure in self.truth}
+        keys = {structure: chapter.structure_key(own[0]) for structure, own in boards.items()}
+        masks = {key: MaskPair(self.truth[name], self.preds[name]) for name, key in keys.items()}
+        scores = {
+            keys[name]: {model: _score_lines(chapter, own, self.case_id, model) for model in self.preds[name]}
+            for name, own in boards.items()
+        }
+        # The structures whose worst case by the first metric this is: a surface takes time to make.
+        surfaced = {one.board.structure for one in choices if one.board.metric == chapter.metrics[0]}
+        return ViewedCase(
+            self.case_id, masks, self.spacing, self.image, self.oriented, scores,
+            [keys[name] for name in surfaced if name in keys],
+        )  # fmt: skip
+
+
+def _score_lines(chapter: Chapter, boards: Sequence[Board], case: str, model: str) -> list[tuple[str, str]]:
+    table = chapter.record.tables[model]
+    lines = []
+    for board in boards:
+        value = table[case, board.structure, board.metric].value
+        text = "no number" if value is None else with_unit(number_text(value), board.unit)
+        lines.append((chapter.metric_title(board), text))
+    return lines
+
+
+def viewer_file(chapter: Chapter, case: str, viewed: ViewedCase) -> tuple[str, str]:
+    """Return the address and the text of a case's file for the viewer."""
+    number = next(i for i, one in enumerate(chapter.record.cases) if one.case_id == case)
+    address = f"volumes/{chapter.key}/{number}.js"
+    return address, f"segbenchData({script_json(address)},{script_json(viewed.packed(MOST_VOXELS))});\n"
 
 
 def shown_models(choice: Choice) -> list[str]:

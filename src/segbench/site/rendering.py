@@ -13,6 +13,7 @@ from segauge.executors import Crash, run
 from segauge.plural import counted
 from segauge.report.figures import style_rules
 from segauge.report.html import asset, script_json
+from segauge.report.viewer import niivue
 from segauge.stats import AVERAGE, ScoreMatrix, average_matrix
 from segbench.analysis import Analysis
 from segbench.records import RunRecord
@@ -89,19 +90,27 @@ def render(
         pages.write(f"assets/{name}", asset(name) if name == "report.js" else own_asset(name))
     _remove_pictures(place)
     shown = _Shown.of(analysis, place, endings, jobs)
+    has_viewer = False
     writing = _Writing(pages, jobs, progress, sum(len(chapter.boards) for chapter in chapters))
     for i, (chapter, of_run) in enumerate(zip(chapters, files or (None,) * len(chapters), strict=True)):
         pictures = pictures_of(chapter, of_run)
         for address, image in pictures.images.items():
             pages.write(address, image)
+        for address, volumes in pictures.viewed.values():
+            pages.write(address, volumes)
         writing.boards_of(chapter, pictures, shown.extras(i, chapter))
         write_downloads(place, chapter)
         for entry in chapter.record.models:
             pages.write(chapter.badge(entry.name), badge_text(chapter, entry.name))
         overview = overview_of(chapter)
         address = f"data/{chapter.key}.js"
-        pages.write(address, f"segbenchData({script_json(address)},{script_json(overview.data())});\n")
-    _write_common(pages, chapters, analysis, shown)
+        about = overview.data() | {"volumes": {case: place for case, (place, _) in pictures.viewed.items()}}
+        pages.write(address, f"segbenchData({script_json(address)},{script_json(about)});\n")
+        has_viewer |= bool(pictures.viewed)
+    if has_viewer:
+        pages.write("assets/niivue.js", niivue() or "")
+        pages.write("assets/viewer.js", asset("viewer.js"))
+    _write_common(pages, chapters, analysis, shown, has_viewer=has_viewer)
     writing.require_all()
     return WrittenSite(place / "index.html", len(shown.figures), len(shown.tables))
 
@@ -219,7 +228,7 @@ class _Writing:
 
 def _remove_pictures(folder: Path) -> None:
     """Take away the images of an earlier site: what its card let be shown then may be forbidden now."""
-    for old in (folder / "pictures").glob("*.png"):
+    for old in (*(folder / "pictures").glob("*.png"), *(folder / "volumes").glob("*/*.js")):
         old.unlink()
 
 
@@ -239,13 +248,15 @@ def _site_of(chapters: Sequence[Chapter], title: str, *, has_joint: bool) -> Sit
     return Site(named, introduction, count, kept)
 
 
-def _write_common(pages: Pages, chapters: Sequence[Chapter], analysis: Analysis | None, shown: _Shown) -> None:
+def _write_common(
+    pages: Pages, chapters: Sequence[Chapter], analysis: Analysis | None, shown: _Shown, *, has_viewer: bool
+) -> None:
     """Write the overview, and the pages about all records."""
     overviews = [overview_of(chapter) for chapter in chapters]
     catalog = [_catalog_entry(chapter) for chapter in chapters]
     pages.page("index.html", "index.html.j2", chapters=chapters, overviews=overviews)
     pages.page("compare.html", "compare.html.j2", {"catalog": catalog})
-    pages.page("case.html", "case.html.j2", {"catalog": catalog})
+    pages.page("case.html", "case.html.j2", {"catalog": catalog}, has_viewer=has_viewer)
     models = model_views(chapters)
     pages.page("models.html", "models.html.j2", models=models)
     write_models(pages, models)

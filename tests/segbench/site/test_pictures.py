@@ -8,11 +8,13 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.report.html import Picture
+from segauge.report.pairs import Part
+from segauge.report.viewer import niivue
 from segbench.cli import main
 from segbench.site import render
 from segbench.site.cases import hard_cases
 from segbench.site.chapters import chapters_of
-from segbench.site.outlines import Drawn, Part, outlines
+from segbench.site.outlines import Drawn, outlines
 from segbench.site.pictures import MOST_CASES, MOST_MODELS, Choice, pictures_of, shown_models, why_no_images
 from tests.segbench.conftest import tiny_config
 from tests.segbench.site.examples import run_with_files
@@ -102,8 +104,13 @@ def test_an_image_that_is_not_surely_allowed_is_never_shown(run, tmp_path, undra
     files = other_files if whose != "record" else files
     (tmp_path / "pictures").mkdir()
     (tmp_path / "pictures" / "left-by-an-earlier-site.png").write_bytes(b"\x89PNG")
+    (tmp_path / "volumes" / "made-up").mkdir(parents=True)
+    (tmp_path / "volumes" / "made-up" / "left-by-an-earlier-site.js").write_text('{"image":"H4sI"}')
     render([made], tmp_path, files=[files])
     assert not list(tmp_path.rglob("*.png"))
+    volumes = [path.read_text() for path in (tmp_path / "volumes").rglob("*.js")]
+    assert all('"image":null' in volume and '"gt":"' in volume for volume in volumes)
+    assert len(volumes) == (0 if niivue() is None else MOST_CASES)
     text = (tmp_path / "made-up" / "organ" / "dice.html").read_text()
     assert "<image" not in text
     assert "data:image" not in text
@@ -190,8 +197,25 @@ def test_the_command_line_finds_the_files_by_their_hashes(finished, tmp_path, ca
     config.write_text(json.dumps(tiny_config(tmp_path)))
     arguments = ["render", "--results", str(tmp_path / "results" / "run.json"), "--out", str(tmp_path / "site")]
     assert main([*arguments, "--predictions", str(tmp_path / "cache"), "--config", str(config)]) == 0
-    assert "8 of 8 prediction files found" in capsys.readouterr().out
+    assert "8 of 8 prediction files found" in capsys.readouterr().err
     pages = [page.read_text() for page in (tmp_path / "site").rglob("dice.html")]
     assert any('class="outline-pred"' in text for text in pages)
     assert main([*arguments, "--predictions", str(tmp_path / "cache")]) == 1
     assert "pass --config of the run" in capsys.readouterr().err
+
+
+def test_the_viewer_has_the_cases_with_pictures_and_nothing_without_its_library(run, tmp_path, monkeypatch, undrawn):
+    pytest.importorskip("nilearn", reason="the viewer's library comes with nilearn")
+    render([run[0]], tmp_path / "with", files=[run[1]])
+    volumes = [path.read_text() for path in (tmp_path / "with" / "volumes").rglob("*.js")]
+    assert len(volumes) == MOST_CASES
+    assert all('"image":"' in volume and '"good":"' in volume for volume in volumes)
+    assert all(str(path.parent) not in volume for volume in volumes for path in run[1].predictions.values())
+    assert "data-viewer" in (tmp_path / "with" / "case.html").read_text()
+    for module in ("pictures", "rendering"):
+        monkeypatch.setattr(f"segbench.site.{module}.niivue", lambda: None)
+    render([run[0]], tmp_path / "without", files=[run[1]])
+    assert not list((tmp_path / "without" / "volumes").rglob("*.js"))
+    assert not (tmp_path / "without" / "assets" / "niivue.js").exists()
+    assert "data-viewer" not in (tmp_path / "without" / "case.html").read_text()
+    assert 'class="outline-gt"' in (tmp_path / "without" / "made-up" / "organ" / "dice.html").read_text()

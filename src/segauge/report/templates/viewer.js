@@ -1,16 +1,16 @@
 // The case viewer: slices, masks as toggles, errors in colour, a surface to turn. NiiVue draws; this file chooses what.
 // Without WebGL 2, or without NiiVue, the page keeps its fixed slices.
-(() => {
-  "use strict";
-  const host = document.querySelector("[data-viewer]");
-  const stored = document.getElementById("data-viewer");
-  if (!host || !stored || typeof niivue === "undefined") return;
-  if (!document.createElement("canvas").getContext("webgl2")) return;
+"use strict";
+// A source has the names of the cases, a function that loads one of them, and the address: read() returns what it asks
+// for, write(parts) keeps what is shown. `title(structure)` is what readers call a structure. A page that chooses the
+// case and the structure itself gives `step(by)`, and calls show() of what this returns.
+window.segaugeViewer = (host, source) => {
+  if (!host || typeof niivue === "undefined") return null;
+  if (!document.createElement("canvas").getContext("webgl2")) return null;
 
   const find = (part) => host.querySelector(`[data-part=${part}]`);
   const canvas = find("canvas"), readout = find("readout"), scores = find("scores"), status = find("status");
   const chosen = { case: find("case"), structure: find("structure"), model: find("model") };
-  const cases = JSON.parse(stored.textContent).cases;
   // Agreement, missed (in the ground truth only), added (in the prediction only).
   const COLOURS = [[77, 169, 224], [240, 180, 41], [214, 69, 155]];
   const shows = ["agreement", "missed", "added"].map((name) => find(name));
@@ -57,21 +57,16 @@
   });
   // The view in space shows the surface alone; the volume around it would hide it.
   nv.drawImage3D = () => {};
-  let base = null, overlay = null, mesh = null, shown = null, started = false, turn = 0;
+  let base = null, overlay = null, mesh = null, shown = null, turn = 0, one = null;
 
-  const current = () => {
-    const one = cases[Number(chosen.case.value)];
-    const structure = one.structures[chosen.structure.value];
-    return { one, structure, model: chosen.model.value };
-  };
+  const title = source.title ?? ((name) => name);
   const fill = (select, names, wanted) => {
     select.replaceChildren(...names.map(([value, text]) => new Option(text, value)));
     if (names.some(([value]) => value === wanted)) select.value = wanted;
-    select.closest("label").hidden = names.length < 2;
+    select.closest("label").hidden = names.length < 2 || (Boolean(source.step) && select !== chosen.model);
   };
   const choices = (wanted = {}) => {
-    const one = cases[Number(chosen.case.value)];
-    fill(chosen.structure, Object.keys(one.structures).map((name) => [name, name]), wanted.structure);
+    fill(chosen.structure, Object.keys(one.structures).map((name) => [name, title(name)]), wanted.structure);
     const models = Object.keys(one.structures[chosen.structure.value].preds);
     fill(chosen.model, models.map((name) => [name, name]), wanted.model);
   };
@@ -117,17 +112,12 @@
     nv.updateGLVolume();
     moved();
   };
-  const address = () => {
-    const { one } = current();
-    const parts = new URLSearchParams({
-      case: one.case, structure: chosen.structure.value, model: chosen.model.value,
-      at: place().map((mm) => mm.toFixed(1)).join(","), show: shows.map((box) => Number(box.checked)).join(""),
-    });
-    history.replaceState(null, "", `#view?${parts}`);
-  };
+  const address = () => source.write({
+    case: one.case, structure: chosen.structure.value, model: chosen.model.value,
+    at: place().map((mm) => mm.toFixed(1)).join(","), show: shows.map((box) => Number(box.checked)).join(""),
+  });
   let waiting = 0;
   const moved = () => {
-    const { one } = current();
     const voxel = place().map((mm, i) => Math.round((mm - one.origin[i]) / one.spacing[i]) + 1);
     readout.textContent = `Slices: sagittal ${voxel[0]} of ${one.dims[0]}, coronal ${voxel[1]} of ${one.dims[1]}, `
       + `axial ${voxel[2]} of ${one.dims[2]}`;
@@ -138,7 +128,7 @@
 
   const draw = async (at) => {
     const mine = turn += 1;
-    const { one, structure, model } = current();
+    const structure = one.structures[chosen.structure.value], model = chosen.model.value;
     const count = one.dims[0] * one.dims[1] * one.dims[2];
     const [gt, pred] = await Promise.all([
       unpacked(structure.gt, count),
@@ -159,27 +149,29 @@
       shown = one;
     } else overlay.img.set(codes);
     colours();
-    surface(structure.surface);
+    surface(structure.surfaces[model]);
     scores.replaceChildren(...(structure.scores[model] ?? []).concat(one.facts).flatMap(([name, text]) => {
       const term = document.createElement("dt"), value = document.createElement("dd");
       term.textContent = name;
       value.textContent = text;
       return [term, value];
     }));
-    status.textContent = `Shown: ${one.case}, ${chosen.structure.value}`;
+    status.textContent = `Shown: ${one.case}, ${title(chosen.structure.value)}`;
     goTo(at ?? structure.start);
   };
 
-  const choose = (number, wanted = {}, at) => {
-    chosen.case.value = String((number + cases.length) % cases.length);
+  const choose = async (number, wanted = {}, at) => {
+    const place = (number + source.cases.length) % source.cases.length, mine = turn += 1;
+    const loaded = await source.load(source.cases[place]);
+    if (mine !== turn) return;
+    one = loaded;
+    chosen.case.value = String(place);
     choices(wanted);
-    return draw(at);
+    await draw(at);
   };
-  const step = (by) => choose(Number(chosen.case.value) + by, {
-    structure: chosen.structure.value, model: chosen.model.value,
-  });
+  const kept = () => ({ structure: chosen.structure.value, model: chosen.model.value });
+  const step = (by) => (source.step ? source.step(by) : choose(Number(chosen.case.value) + by, kept()));
   const slice = (axis, by) => {
-    const { one } = current();
     const at = place();
     at[axis] = Math.max(one.origin[axis], Math.min(one.origin[axis] + one.spacing[axis] * (one.dims[axis] - 1), at[axis] + by * one.spacing[axis]));
     goTo(at);
@@ -205,57 +197,75 @@
     keys[event.key]();
   }, { capture: true });
 
-  const wantedFrom = () => {
-    const [name, query] = location.hash.split("?");
-    if (name !== "#view" || !query) return null;
-    const parts = new URLSearchParams(query);
-    const at = (parts.get("at") ?? "").split(",").map(Number);
-    return {
-      number: Math.max(0, cases.findIndex((one) => one.case === parts.get("case"))),
-      structure: parts.get("structure"), model: parts.get("model"), show: parts.get("show") ?? "",
-      at: at.length === 3 && at.every(Number.isFinite) ? at : undefined,
-    };
+  const numbers = (text) => {
+    const found = (text ?? "").split(",").map(Number);
+    return text && found.length === 3 && found.every(Number.isFinite) ? found : undefined;
   };
   const restore = () => {
-    const wanted = wantedFrom();
-    shows.forEach((box, i) => { if (wanted && /^[01]{3}$/.test(wanted.show)) box.checked = wanted.show[i] === "1"; });
-    return choose(wanted ? wanted.number : 0, wanted ?? {}, wanted?.at);
+    const wanted = source.read();
+    shows.forEach((box, i) => { if (/^[01]{3}$/.test(wanted?.show ?? "")) box.checked = wanted.show[i] === "1"; });
+    const model = wanted?.model ?? chosen.model.value;
+    return choose(Math.max(0, source.cases.indexOf(wanted?.case)), { structure: wanted?.structure, model }, numbers(wanted?.at));
   };
 
-  const start = async () => {
-    if (started) return;
-    started = true;
-    host.hidden = false;
-    document.documentElement.classList.add("with-viewer");
-    document.querySelectorAll("[data-view-case]").forEach((link) => { link.hidden = false; });
-    await nv.attachToCanvas(canvas);
-    nv.setSliceType(nv.sliceTypeMultiplanar);
+  let started = null;
+  const start = () => {
+    started ??= (async () => {
+      host.hidden = false;
+      document.documentElement.classList.add("with-viewer");
+      await nv.attachToCanvas(canvas);
+      nv.setSliceType(nv.sliceTypeMultiplanar);
+    })();
+    return started;
+  };
+  const show = async () => {
+    await start();
     await restore();
     host.dataset.ready = "";
   };
 
-  fill(chosen.case, cases.map((one, i) => [String(i), one.case]));
-  chosen.case.closest("label").hidden = false;
+  fill(chosen.case, source.cases.map((name, i) => [String(i), name]));
+  [chosen.case.closest("label"), find("previous"), find("next")].forEach((part) => { part.hidden = Boolean(source.step); });
   chosen.case.addEventListener("change", () => choose(Number(chosen.case.value)));
-  chosen.structure.addEventListener("change", () => choose(Number(chosen.case.value), {
-    structure: chosen.structure.value, model: chosen.model.value,
-  }));
+  chosen.structure.addEventListener("change", () => choose(Number(chosen.case.value), kept()));
   chosen.model.addEventListener("change", () => draw(place()));
   [...shows, withImage].forEach((box) => box.addEventListener("change", () => { colours(); address(); }));
   find("previous").addEventListener("click", () => step(-1));
   find("next").addEventListener("click", () => step(1));
-  document.querySelectorAll("[data-view-case]").forEach((link) => link.addEventListener("click", async () => {
+  const open = async (name, structure) => {
     await start();
-    await choose(cases.findIndex((one) => one.case === link.dataset.viewCase), { structure: link.dataset.structure });
+    await choose(source.cases.indexOf(name), { structure });
+    host.dataset.ready = "";
     host.scrollIntoView({ block: "start" });
     canvas.focus({ preventScroll: true });
-  }));
-  addEventListener("hashchange", () => { if (started && wantedFrom()) restore(); });
-  if (wantedFrom()) start().then(() => host.scrollIntoView({ block: "start" }));
+  };
+  return { show, open };
+};
+
+// A report: all cases are in the page, and the viewer starts when it comes into view.
+(() => {
+  const host = document.querySelector("[data-viewer]"), stored = document.getElementById("data-viewer");
+  if (!host || !stored) return;
+  const cases = new Map(JSON.parse(stored.textContent).cases.map((one) => [one.case, one]));
+  const read = () => {
+    const [name, query] = location.hash.split("?");
+    return name === "#view" && query ? Object.fromEntries(new URLSearchParams(query)) : null;
+  };
+  const viewer = window.segaugeViewer(host, {
+    cases: Array.from(cases.keys()), load: (name) => cases.get(name), read,
+    write: (parts) => history.replaceState(null, "", `#view?${new URLSearchParams(parts)}`),
+  });
+  if (!viewer) return;
+  document.querySelectorAll("[data-view-case]").forEach((link) => {
+    link.hidden = false;
+    link.addEventListener("click", () => viewer.open(link.dataset.viewCase, link.dataset.structure));
+  });
+  addEventListener("hashchange", () => { if (read()) viewer.show(); });
+  if (read()) viewer.show().then(() => host.scrollIntoView({ block: "start" }));
   else {
     host.hidden = false; // so that it has a place to come into view at
     new IntersectionObserver((entries, observer) => {
-      if (entries.some((entry) => entry.isIntersecting)) { observer.disconnect(); start(); }
+      if (entries.some((entry) => entry.isIntersecting)) { observer.disconnect(); viewer.show(); }
     }, { rootMargin: "300px" }).observe(host);
   }
 })();

@@ -61,11 +61,53 @@
       const ordered = scores.hardest.map((i) => ({ key: scores.cases[i], title: scores.cases[i] }));
       options(fields.case, ordered, wanted.case);
     }
-    history.replaceState(null, "", `#${new URLSearchParams(state())}`);
+    history.replaceState(null, "", `#${new URLSearchParams({ ...state(), ...viewOf(wanted) })}`);
     const about = await window.segbenchLoad(`data/${set}.js`);
     host.replaceChildren(...(kind === "compare" ? compared(about) : shown(about)));
-    document.dispatchEvent(new CustomEvent("casechange", { detail: state() }));
+    if (kind === "case") await view(about);
   };
+
+  // ---- the viewer of a case: its masks are loaded when the case is opened
+  const viewOf = (wanted) => Object.fromEntries(["model", "at", "show"].filter((name) => wanted[name]).map((name) => [name, wanted[name]]));
+  const screen = document.querySelector("[data-viewer]"), unviewed = document.querySelector("[data-unviewed]");
+  let viewer = null, viewed = "";
+  const view = async (about) => {
+    const { set, structure, case: name } = state(), known = Object.keys(about.volumes);
+    if (!screen) return;
+    screen.hidden = unviewed.hidden = true;
+    if (!known.length) return;
+    if (!known.includes(name)) { unviewed.hidden = false; return; }
+    if (viewed !== set) {
+      for (const place of viewed ? [] : ["assets/niivue.js", "assets/viewer.js"]) await window.segbenchScript(place);
+      viewer ??= window.segaugeViewer(screen, feed);
+      viewed = set;
+    }
+    if (!viewer) return;
+    feed.cases = known;
+    feed.load = (one) => window.segbenchLoad(about.volumes[one]);
+    feed.titles = Object.fromEntries(catalog.find((one) => one.key === set).structures.map(({ key, title }) => [key, title]));
+    const { structures } = await feed.load(name);
+    if (!(structure in structures)) { unviewed.hidden = false; return; }
+    screen.hidden = false;
+    await viewer.show();
+  };
+  const feed = {
+    cases: [], load: null, titles: {}, title: (key) => feed.titles[key] ?? key, read: asked,
+    write: (parts) => {
+      const now = state();
+      // A late word about the case or structure before this one.
+      if (parts.case !== now.case || parts.structure !== now.structure) return;
+      history.replaceState(null, "", `#${new URLSearchParams({ ...now, ...parts })}`);
+    },
+    step: (by) => step(by),
+  };
+  const step = (by) => {
+    const select = fields.case;
+    select.selectedIndex = Math.max(0, Math.min(select.options.length - 1, select.selectedIndex + by));
+    return choose(next());
+  };
+  // Another case or structure begins at its own worst place, with the same model and layers.
+  const next = () => ({ ...asked(), ...state(), at: "" });
 
   // ---- two models
   const scatter = (points, choice, unit) => {
@@ -140,12 +182,10 @@
   };
 
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("change", () => choose(state()));
+  form.addEventListener("change", () => choose(kind === "case" ? next() : state()));
   form.addEventListener("click", (event) => {
-    const step = Number(event.target.dataset.step ?? 0), select = fields.case;
-    if (!step || !select) return;
-    select.selectedIndex = Math.max(0, Math.min(select.options.length - 1, select.selectedIndex + step));
-    choose(state());
+    const by = Number(event.target.dataset.step ?? 0);
+    if (by && fields.case) step(by);
   });
   addEventListener("hashchange", () => choose(asked()));
   choose(asked());

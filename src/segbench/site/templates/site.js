@@ -37,16 +37,18 @@
   // opened from disk may read no other files
   const loaded = new Map();
   window.segbenchData = (address, content) => loaded.set(address, content);
-  const load = (address, place = address) => new Promise((resolve, reject) => {
-    if (loaded.has(address)) { resolve(loaded.get(address)); return; }
+  window.segbenchScript = (address) => new Promise((resolve, reject) => {
     const script = document.createElement("script");
-    script.src = place;
-    script.onload = () => { script.remove(); loaded.has(address) ? resolve(loaded.get(address)) : reject(new Error(address)); };
+    script.src = document.body.dataset.root + address;
+    script.onload = () => { script.remove(); resolve(); };
     script.onerror = () => { script.remove(); reject(new Error(address)); };
     document.head.append(script);
   });
-
-  window.segbenchLoad = (address) => load(address, document.body.dataset.root + address);
+  window.segbenchLoad = async (address) => {
+    if (!loaded.has(address)) await window.segbenchScript(address);
+    if (!loaded.has(address)) throw new Error(address);
+    return loaded.get(address);
+  };
 
   // ---- tabs of a board: one part at a time, named in the address
   const tabs = document.querySelector("[data-tabs]"), parts = every("section.tab");
