@@ -4,6 +4,7 @@ import argparse
 import json
 import shutil
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -192,3 +193,11 @@ def test_where_names_are_in_doubt_doctor_begins_the_table(folders, capsys):
     assert table.splitlines()[1] == "a,,gt/a.nii,,"
     (folders / "pairs.csv").write_text(table.replace("a,,", "a,pred/x7.nii,").replace("b,,", "b,pred/y8.nii,"))
     assert main(["eval", "--pairs", "pairs.csv", *measured]) == 0
+
+
+def test_help_of_eval_loads_no_figures():
+    """It loaded every figure of a report, and printed its help after half a second."""
+    code = "from segauge.cli import PROGRAM; PROGRAM.parser_of('eval'); import sys; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    heavy = ("segauge.report.figures", "segauge.report.illustrations", "rich", "scipy", "pydicom", "jinja2")
+    assert not {name for name in loaded if name.startswith(heavy)}

@@ -8,7 +8,6 @@ from typing import Any
 
 from segauge.cli.boards import print_board, rank_scores
 from segauge.cli.eval import add_layout, add_measuring, cases_of, evaluated, exit_code
-from segauge.cli.figures import write_everything
 from segauge.cli.flags import first_flags, resolve_options
 from segauge.cli.groups import compare_groups, print_groups
 from segauge.cli.parsing import PATH
@@ -93,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     if args.gt is not None or args.pred:
         args.refuse("takes score files (SOURCE ...) or --gt and --pred, not both")
     if args.figures is not None and len(args.sources) == 1:
-        write_everything(read_result(args.sources[0]), args.figures)
+        read_result(args.sources[0]).to_figures(args.figures)
         say_written(args.figures)
         return 0
     if args.report is not None or args.figures is not None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.evaluation_table import print_result, print_statistics
-from segauge.cli.figures import write_everything
 from segauge.cli.flags import add_options, add_policy, add_protocol, first_flags, resolve_options
 from segauge.cli.parsing import PATH, checked
 from segauge.cli.sources import KEY_HELP
@@ -173,7 +172,7 @@ def run(args: argparse.Namespace) -> int:
     if args.report is not None:
         result.to_html(args.report, cases=cases, images=images, title=args.title)
     if args.figures is not None:
-        write_everything(result, args.figures)
+        result.to_figures(args.figures)
     say_written(*_outputs(args), args.figures)
     if not _outputs(args) and args.figures is None:
         tell("nothing was written: --report FILE makes a report, --json FILE keeps the scores for `segauge compare`")

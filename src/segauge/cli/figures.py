@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from segauge.cli.terminal import tell
 from segauge.errors import InvalidInput
-from segauge.evaluation import EvaluationResult, read_result
+from segauge.evaluation import read_result
 from segauge.io.outputs import check_outputs
-from segauge.report.exports import write_figures, write_tables
-from segauge.report.figures import COLOURS, FILE_FORMATS, ThemeName
-from segauge.report.illustrations import illustrations
-from segauge.report.summary import Summary
-from segauge.report.tables import estimate_table, result_table
+from segauge.report.figures import COLOURS, FILE_FORMATS
 
 
 def add_parser(subparsers: Any) -> None:
@@ -53,24 +48,8 @@ def run(args: argparse.Namespace) -> int:
         raise InvalidInput(f"--formats: expected some of svg, pdf, png, got {unknown[0][1:]!r}.")
     check_outputs([args.report], [args.result])
     metrics = None if args.metrics is None else [part.strip() for part in args.metrics.split(",")]
-    written = write_everything(read_result(args.result), folder, metrics, formats, args.theme)
+    written = read_result(args.result).to_figures(folder, metrics, formats=formats, theme=args.theme)
     if args.report is not None:
         written.append(read_result(args.result).to_html(args.report))
     tell(f"written: {len(written)} files in {folder}")
     return 0
-
-
-def write_everything(
-    result: EvaluationResult,
-    folder: Path,
-    metrics: list[str] | None = None,
-    formats: Sequence[str] = FILE_FORMATS,
-    theme: ThemeName = "light",
-) -> list[Path]:
-    """Write every figure of a result with its caption, and its tables; return the files."""
-    summary = Summary(result)
-    tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}
-    return [
-        *write_tables(tables, folder),
-        *write_figures(illustrations(summary), folder, formats=list(formats), theme=theme),
-    ]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from segauge.errors import InvalidInput, MissingExtra, UnknownStructure
 from segauge.io.outputs import plain_values, write_whole
@@ -251,6 +251,29 @@ class EvaluationResult:
         """Return a Markdown table with a row per structure; of the leading metrics, or of those named."""
         text: str = _exports().to_markdown(self, metrics)
         return text
+
+    def to_figures(
+        self,
+        folder: str | os.PathLike[str],
+        metrics: Iterable[str] | None = None,
+        *,
+        formats: Sequence[str] | None = None,
+        theme: Literal["light", "dark"] = "light",
+    ) -> list[Path]:
+        """Write every figure and table of a paper into a folder, with captions; needs the extra `report`.
+
+        Args:
+            folder: made if it is not there.
+            metrics: columns of the table of results; the leading metrics by default.
+            formats: endings of the figures: ".svg", ".pdf", ".png"; all of them by default.
+            theme: colours of the figures.
+
+        Returns:
+            The files.
+
+        """
+        written: list[Path] = _exports().to_figures(self, folder, metrics, formats, theme)
+        return written
 
     def _repr_html_(self) -> str:
         text: str = _exports().to_notebook(self)

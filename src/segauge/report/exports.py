@@ -13,9 +13,9 @@ from segauge.evaluation import Case, EvaluationResult
 from segauge.io.outputs import write_json, write_whole
 from segauge.report import figures
 from segauge.report.html import write_report
-from segauge.report.illustrations import Illustration
+from segauge.report.illustrations import Illustration, illustrations
 from segauge.report.summary import Summary
-from segauge.report.tables import result_table
+from segauge.report.tables import estimate_table, result_table
 from segauge.tables import Table, flat
 
 
@@ -39,6 +39,20 @@ def to_latex(result: EvaluationResult, metrics: Iterable[str] | None, label: str
 def to_markdown(result: EvaluationResult, metrics: Iterable[str] | None) -> str:
     """Return the table of structures as Markdown."""
     return result_table(Summary(result), metrics).markdown()
+
+
+def to_figures(
+    result: EvaluationResult,
+    folder: str | os.PathLike[str],
+    metrics: Iterable[str] | None,
+    formats: Sequence[str] | None,
+    theme: figures.ThemeName,
+) -> list[Path]:
+    """Write every figure of a result with its caption, and its tables."""
+    summary = Summary(result)
+    tables = {"results": result_table(summary, metrics), "estimates": estimate_table(summary)}
+    drawn = write_figures(illustrations(summary), folder, formats=formats or figures.FILE_FORMATS, theme=theme)
+    return [*write_tables(tables, folder), *drawn]
 
 
 def to_notebook(result: EvaluationResult) -> str:
