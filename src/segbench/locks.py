@@ -21,11 +21,11 @@ _PAUSE_S = 0.05
 
 
 @contextmanager
-def held(path: str | os.PathLike[str], *, timeout_s: float | None = None) -> Iterator[None]:
+def held(path: str | os.PathLike[str]) -> Iterator[None]:
     """Hold the lock file `path` (made if need be), waiting for whoever has it; the system frees it if we die.
 
     Raises:
-        CacheUnusable: if it is still taken after `timeout_s` seconds, or cannot be made.
+        CacheUnusable: if it cannot be made.
 
     """
     place = Path(path)
@@ -35,23 +35,16 @@ def held(path: str | os.PathLike[str], *, timeout_s: float | None = None) -> Ite
     except OSError as error:
         raise CacheUnusable(f"{place}: cannot be made ({error.strerror}). Choose another folder.") from error
     try:
-        _wait(descriptor, place, timeout_s)
+        _wait(descriptor)
         yield
     finally:
         os.close(descriptor)
 
 
-def _wait(descriptor: int, place: Path, timeout_s: float | None) -> None:
-    if flock is None:
-        return
-    end = None if timeout_s is None else time.monotonic() + timeout_s
-    while True:
+def _wait(descriptor: int) -> None:
+    while flock is not None:
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
             return
         except OSError:
-            if end is not None and time.monotonic() >= end:
-                raise CacheUnusable(
-                    f"{place}: another process is still at it after {timeout_s:g} s. Wait for it to end and run again."
-                ) from None
             time.sleep(_PAUSE_S)

@@ -5,7 +5,7 @@ import pytest
 
 from segauge.errors import InvalidInput
 from segauge.stats import confidence_distribution, estimate
-from segauge.stats.confidence import confidence_of_differences
+from segauge.stats.pairs import confidence_of_differences
 
 
 def test_a_probability_is_the_tail_at_which_the_half_case_limit_reaches_the_edge():

@@ -5,7 +5,6 @@ from segauge.stats.boards import Board, BoardRow, BoardRules
 from segauge.stats.changes import Change, Difference, difference
 from segauge.stats.comparison import Comparison, PairResult, Verdict, compare
 from segauge.stats.compat import PairedComparison, RankingResult, RankStat, paired_significance, ranking_stability
-from segauge.stats.confidence import ConfidenceDistribution, confidence_distribution
 from segauge.stats.consensus import TaskRanking, average_matrix, rank_tasks
 from segauge.stats.contests import (
     Contest,
@@ -31,6 +30,7 @@ from segauge.stats.intervals import METHODS, IntervalMethod
 from segauge.stats.matrix import ScoreMatrix
 from segauge.stats.missing import MissingPolicy, scale_of, summarise
 from segauge.stats.noise_floors import Floor
+from segauge.stats.pairs import ConfidenceDistribution, confidence_distribution
 from segauge.stats.planning import (
     PairPlan,
     cases_for_half_width,

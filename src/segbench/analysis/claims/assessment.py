@@ -24,8 +24,8 @@ from segauge.stats import (
     plan_pairs,
     wilcoxon,
 )
-from segauge.stats.confidence import confidence_of_differences
 from segauge.stats.estimation import estimate_columns
+from segauge.stats.pairs import confidence_of_differences
 from segbench.analysis.claims.grammar import EVERYBODY, Claim
 
 Floats = npt.NDArray[np.float64]
