@@ -413,3 +413,16 @@ def test_metadata_that_differ_between_files_are_told(capsys, tmp_path, results):
     code, _, told = run(capsys, "groups", results, tmp_path / "other.json", "--by", "sex", "--n-resamples", 100)
     assert code == 0
     assert "1 value of its metadata differs from another file, such as: sex of 'c2' is 'F' and 'X'" in told
+
+
+def test_a_protocol_chooses_the_policy_of_scores_too(capsys, tmp_path):
+    """`compare` of score files read the protocol, and ignored its policy."""
+    path, protocol = tmp_path / "scores.csv", tmp_path / "p.yaml"
+    rows = [f"c{i:02d},{model},liver,dice,{0.5 + 0.01 * i},present" for i in range(12) for model in "AB"]
+    rows[-1] = "c11,B,liver,dice,0,missed"
+    path.write_text("\n".join(["case,model,structure,metric,value,status", *rows]))
+    protocol.write_text("policy: exclude\n")
+    _, flag, _ = run(capsys, "compare", path, "--policy", "exclude", "--n-resamples", 200)
+    _, written, _ = run(capsys, "compare", path, "--protocol", protocol, "--n-resamples", 200)
+    assert written == flag
+    assert "failed cases are left out" in written.lower()

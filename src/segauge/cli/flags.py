@@ -71,6 +71,7 @@ def add_policy(section: Any) -> None:
 
 def policy_of(args: argparse.Namespace, base: MissingPolicy | None = None) -> MissingPolicy:
     """Return the policy that the flags choose; `base` where they choose none."""
+    base = base or getattr(args, "policy_of_protocol", None)
     policy = base if args.policy is None and base is not None else POLICIES[args.policy or "strict"][0]
     return MissingPolicy(
         args.failed or policy.failed,
@@ -87,7 +88,8 @@ def resolve_options(args: argparse.Namespace) -> Options:
     """
     written = {} if args.protocol is None else read_protocol(args.protocol)
     flags = {name: getattr(args, name) for name in OPTIONS if hasattr(args, name) and name != "policy"}
-    policy = policy_of(args, written.get("policy"))
+    args.policy_of_protocol = written.get("policy")
+    policy = policy_of(args)
     found = options_of({**written, **flags, "policy": policy})
     for group in found:
         for one in fields(group):
