@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from segauge.digits import fixed, p_equals
 from segauge.io.outputs import write_whole
 from segauge.plural import counted
 from segauge.report import figures
@@ -190,13 +191,13 @@ def pair_cells(comparison: Comparison, order: Sequence[str], higher_is_better: b
 
 
 def _pair_note(pair: PairResult) -> str:
-    limits = "" if pair.ci_low is None else f" [{pair.ci_low:+.3g}, {pair.ci_high:+.3g}]"
-    return f"{pair.delta:+.3g}{limits}, n = {pair.n}"
+    words = f"{fixed(pair.delta, pair.decimals, signed=True)} {pair.interval_text()}".rstrip()
+    return f"{words}, n = {pair.n}"
 
 
 def pair_row(pair: PairResult, floor: float | None = None) -> Interval:
     """Return the row of a pair in the forest of differences; around 0, what lies below its noise floor."""
-    p = "" if pair.p_value is None else "  p < 0.001" if pair.p_value < 0.001 else f"  p = {pair.p_value:.3f}"
+    p = "" if pair.p_value is None else f"  {p_equals(pair.p_value)}"
     return Interval(
         f"{pair.a} \N{MINUS SIGN} {pair.b}",
         pair.delta,

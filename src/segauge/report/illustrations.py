@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from segauge.digits import count_of
+from segauge.digits import count_of, p_equals
 from segauge.evaluation import EvaluationResult
 from segauge.metrics.catalog import CATALOG
 from segauge.plural import agreeing
@@ -314,7 +314,7 @@ def _gaps(key: str, info: MetricInfo, report: SubgroupReport) -> Illustration:
             gap.delta,
             gap.ci_low,
             gap.ci_high,
-            f"{gap.delta:+.3f}  p = {gap.p_value:.3f}" if gap.p_value >= 0.001 else f"{gap.delta:+.3f}  p < 0.001",
+            f"{gap.text}  {p_equals(gap.p_value)}",
             emphasis=gap.p_value < 1 - report.level,
         )
         for gap in shown

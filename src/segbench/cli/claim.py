@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from segauge.cli.terminal import show, tell
-from segauge.digits import fixed, p_equals, sample_size
+from segauge.digits import decimals, fixed, interval, p_equals, sample_size
 from segauge.errors import InvalidInput
 from segauge.io.outputs import write_json
 from segauge.plural import counted
@@ -161,7 +161,7 @@ def _together(found: Assessment, board: Board | None) -> str:
 def _lines(found: Assessment, together: str = "") -> list[str]:
     rival = found.closest
     pair, plan = rival.pair, rival.plan
-    interval = f" {pair.alone_text()} {ALONE}" if pair.alone_text() else ""
+    alone = f" {pair.alone_text()} {ALONE}" if pair.alone_text() else ""
     patients = "" if found.n_units == found.n else f" of {counted(found.n_units, 'patient')}"
     lines = [
         f"Claim: {found.claim.words}",
@@ -170,7 +170,7 @@ def _lines(found: Assessment, together: str = "") -> list[str]:
     if len(found.rivals) > 1:
         lines.append(f"Closest of {len(found.rivals)} rivals: {pair.b}")
     lines += [
-        f"Mean difference {pair.a} - {pair.b}: {fixed(pair.delta, pair.decimals, signed=True)}{interval} "
+        f"Mean difference {pair.a} - {pair.b}: {fixed(pair.delta, pair.decimals, signed=True)}{alone} "
         f"({100 * found.level:g} %), {counted(pair.n, 'case')}{patients}",
         *([f"On the board: {together}"] if together else []),
         *(f"  {name}: {mean}" for name, mean in found.means.items() if name in (pair.a, pair.b)),
@@ -194,19 +194,20 @@ def _lines(found: Assessment, together: str = "") -> list[str]:
 
 
 def _review_lines(claim: Claim, found: Review) -> list[str]:
+    places = max(decimals(found.difference, one.ci_low, one.ci_high) for one in found.scenarios)
     lines = [
         f"Claim: {claim.words}",
-        f"Probability that it is false: {percent(found.probability_false)}; difference {found.difference:+.4f}",
+        f"Probability that it is false: {percent(found.probability_false)}; difference "
+        f"{fixed(found.difference, places, signed=True)}",
     ]
     for one in found.scenarios:
         what = "separate test sets" if one.correlation is None else f"correlation {one.correlation:.2f}"
-        words = f"  {what}: [{one.ci_low:+.4f}, {one.ci_high:+.4f}], probability that it is false "
+        words = f"  {what}: {interval(one.ci_low, one.ci_high, places, signed=True)}, probability that it is false "
         words += percent(one.probability_false)
         if one.equivalence is not None:
             words += f", probability that it is within the margin {percent(one.equivalence)}"
         if one.correlation is not None:
-            needed = "no realistic number of" if one.cases_needed is None else str(one.cases_needed)
-            words += f", {needed} cases needed (80 % power)"
+            words += f", sample size {sample_size(one.cases_needed)}"
         lines.append(words)
     return [*lines, *(f"note: {note}" for note in found.notes)]
 

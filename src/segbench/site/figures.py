@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from segauge.digits import p_equals, percent, with_interval
 from segauge.plural import counted
 from segauge.report import figures
 from segauge.report.figures import ColumnCounts, Curve, Interval, PairCell, Point
@@ -130,9 +131,9 @@ def _map_figures(maps: Sequence[SignificanceMap], metric: str) -> Iterator[Study
 def _map(found: SignificanceMap, title: str) -> Any:
     cells = []
     for cell in found.cells:
-        interval = "" if cell.ci_low is None else f" [{cell.ci_low:+.4f}, {cell.ci_high:+.4f}]"
-        wins = "" if cell.wins is None else f", better in {100 * cell.wins:.0f} % of the cases"
-        note = f"mean difference {cell.delta:+.4f}{interval}, n = {cell.n}{wins}"
+        wins = "" if cell.wins is None else f", better in {percent(cell.wins)} of the cases"
+        difference = with_interval(cell.delta, cell.ci_low, cell.ci_high, signed=True)
+        note = f"mean difference {difference}, n = {cell.n}{wins}"
         cells.append(PairCell(cell.row, cell.column, cell.verdict, cell.p_value, cell.effect_size, note))
     return figures.significance_map(found.models, cells, title=title)
 
@@ -193,13 +194,13 @@ def _report_figure(report: GroupReport, models: Sequence[str]) -> StudyFigure:
         gap = report.largest_gap(model)
         if gap is not None and gap.ci_low is not None:
             told = " *" if gap.p_value < 1.0 - report.models[model].level else ""
-            notes[model] = f"{gap.a} - {gap.b}: {gap.delta:+.3f} [{gap.ci_low:+.3f}, {gap.ci_high:+.3f}]{told}"
+            notes[model] = f"{gap.a} - {gap.b}: {with_interval(gap.delta, gap.ci_low, gap.ci_high, signed=True)}{told}"
     make = partial(_boxes, report, report.estimated, models, notes)
     return _group_figure(report, caption, make)
 
 
 def _box_figure(box: BoxFigure, models: Sequence[str]) -> StudyFigure:
-    gate = "" if box.gate is None else f"Kruskal-Wallis over all boxes p = {box.gate:.2g}; "
+    gate = "" if box.gate is None else f"Kruskal-Wallis over all boxes: {p_equals(box.gate)}; "
     caption = (
         f"{gate}Mann-Whitney between groups within a model, Bonferroni over {box.factor} pairs; stars on the right."
     )

@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from segauge.digits import p_value, sample_size
+from segauge.digits import decimals, fixed, p_value, percent, sample_size
 from segauge.io.outputs import write_whole
 from segauge.report.figures.charting import number_text, shortened
 from segauge.report.html import asset, filled, script_json
@@ -64,9 +64,9 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "needed": lambda plan: sample_size(plan.cases_needed),
     "metric_title": metric_title,
     "number": number_text,
-    "percent": lambda share: f"{100 * share:.0f} %",
+    "percent": percent,
     "short": lambda text: shortened(text, 28),
-    "signed": lambda value: f"{value:+.3g}",
+    "signed": lambda value: fixed(value, decimals(value), signed=True),
     "p": p_value,
     "structure_title": structure_title,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from segauge.digits import fixed, p_equals, with_interval
 from segauge.plural import counted
 from segauge.stats import AVERAGE, AVERAGE_RULES, CASE_RULES, Board
 from segauge.stats.matrix import NOTHING_TO_FIND
@@ -64,8 +65,9 @@ def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         yield f"{metric}: with every model on its own cases {count} would have another leader."
         for change in changed:
             yield (
-                f"{change.board}: {change.own_leader} would lead with {change.own_mean:.4f} on its own cases; on equal "
-                f"cases {change.leader} has {change.mean:.4f} and {change.own_leader} {change.own_leader_mean:.4f}."
+                f"{change.board}: {change.own_leader} would lead with {fixed(change.own_mean, 4)} on its own cases; "
+                f"on equal cases {change.leader} has {fixed(change.mean, 4)} and {change.own_leader} "
+                f"{fixed(change.own_leader_mean, 4)}."
             )
     for metric, pairing in one.pairing.items():
         if not pairing.affected:
@@ -77,8 +79,8 @@ def changes(one: SetAnalysis, analysis: Analysis) -> Iterator[str]:
         )
         if (example := pairing.example) is not None:
             text += (
-                f"; most of all {example.structure}, {example.a} against {example.b}: p = {example.by_position:.2g} "
-                f"instead of {example.by_id:.2g}"
+                f"; most of all {example.structure}, {example.a} against {example.b}: {p_equals(example.by_position)} "
+                f"instead of {p_equals(example.by_id)}"
             )
         yield f"{text}."
     yield from map(_typical_case, one.typical.values())
@@ -100,8 +102,8 @@ def _typical_case(found: TypicalCase) -> str:
         text += f", and {found.opposite} favour the model with the worse mean"
     if found.example is not None:
         structure, a, b, p, delta, low, high = found.example
-        interval = f"{delta:+.4f} [{low:+.4f}, {high:+.4f}]"
-        text += f"; {structure}, {a} against {b}: p = {p:.2g} for a mean difference of {interval}"
+        difference = with_interval(delta, low, high, signed=True)
+        text += f"; {structure}, {a} against {b}: {p_equals(p)} for a mean difference of {difference}"
     return f"{text}."
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from segauge.digits import decimals, fixed, interval
 from segauge.report.figures.charting import WIDTH, altair_module, chart_of, fitted, number_text, value_axis, value_scale
 from segauge.report.figures.themes import COLOURS
 
@@ -115,10 +116,13 @@ def _limit_layers(limits: AgreementLimits | None, unit: str, width: int) -> list
     )
     if limits.low == limits.high:  # three labels at one place could not be read
         lines = (("bias and limits", limits.bias, limits.bias_margin),)
+    places = decimals(limits.bias, limits.bias - limits.bias_margin, limits.bias + limits.bias_margin)
     rows = [
         {
-            "value": value, "low": value - margin, "high": value + margin, "text": f"{name} {value:+.3g}",
-            "label": f"{name}: {value:+.3g} {unit}, 95 % interval {value - margin:+.3g} to {value + margin:+.3g}",
+            "value": value, "low": value - margin, "high": value + margin,
+            "text": f"{name} {fixed(value, places, signed=True)}",
+            "label": f"{name}: {fixed(value, places, signed=True)} {unit}, 95 % interval "
+            f"{interval(value - margin, value + margin, places, signed=True)}",
         }
         for name, value, margin in lines
     ]  # fmt: skip

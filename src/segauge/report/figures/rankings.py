@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from segauge.digits import p_equals
 from segauge.report.figures.charting import (
     WIDTH,
     altair_module,
@@ -94,7 +95,7 @@ _BARE: dict[str, Any] = {"ticks": False, "domain": False, "grid": False}
 
 
 def _cell_row(cell: PairCell, short: Mapping[str, str]) -> dict[str, Any]:
-    p = "" if cell.p_value is None else "p < 0.001" if cell.p_value < 0.001 else f"p = {cell.p_value:.3f}"
+    p = "" if cell.p_value is None else p_equals(cell.p_value)
     sign = _SIGNS[cell.verdict]
     effect = sign if cell.effect_size is None else f"{sign} {abs(cell.effect_size):.2f}".strip()
     if cell.verdict == "undecided" and cell.effect_size is not None:
