@@ -11,7 +11,7 @@ KERNEL := $(shell find native -name '*.?pp')
 CLANG_FORMAT := 14
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint types layers fast slow native-tests long sanitize clean docs images bench lock mutants
+.PHONY: fuzz help demo test lint types layers fast slow native-tests long sanitize clean docs images bench lock mutants
 
 help:
 	@echo "make demo   install into $(VENV), measure phantoms, rank five models on them, write pages to site/"
@@ -79,6 +79,11 @@ long: $(VENV)/.installed
 	$(PYTEST) -n $(JOBS) -m long
 	SEGAUGE_FUZZ_EXAMPLES=1000 $(PYTEST) -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
 	$(PYTEST) -n $(JOBS) -m "hypothesis and not long" --hypothesis-profile=others
+
+# Damaged files of every format and damaged trees of JSON and YAML, many more than `make test` tries.
+fuzz: $(VENV)/.installed
+	SEGAUGE_FUZZ_EXAMPLES=1000 $(PYTEST) -n $(JOBS) --hypothesis-profile=others tests/io/test_fuzz.py
+	SEGAUGE_FUZZ_TREES=10000 $(PYTEST) -s tests/io/test_fuzz_trees.py
 
 # An environment of its own, with a kernel that checks itself. What it says must not be captured with the tests' output.
 sanitize:

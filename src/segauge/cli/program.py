@@ -55,7 +55,17 @@ class Program:
     when_stopped: str = "stopped."
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
-        """Run the command line and return the exit code: 0 fine, 1 error, 2 usage, 3 and up as the command says."""
+        """Run the command line and return the exit code: 0 fine, 1 error, 2 usage, 3 and up as the command says.
+
+        Ctrl-C while modules are loaded and arguments are read ends as it does in a command: one line, and 130.
+        """
+        try:
+            return self._main(arguments)
+        except KeyboardInterrupt:
+            print(f"{self.name}: {self.when_stopped}", file=sys.stderr)  # noqa: T201 - the command line speaks
+            return 130
+
+    def _main(self, arguments: Sequence[str] | None) -> int:
         given = self._renamed(list(sys.argv[1:] if arguments is None else arguments))
         if not given:
             print(self._welcome(), file=sys.stderr)  # noqa: T201 - the command line speaks

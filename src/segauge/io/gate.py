@@ -179,7 +179,10 @@ def read_bytes(path: Path, what: str = "a table of scores", *, max_bytes: int = 
         if size > max_bytes:
             raise InvalidInput(f"{path.name}: {size} bytes are too many for {what} (at most {max_bytes}).")
         with path.open("rb") as file:
-            data = file.read(max_bytes + 1)  # a file may grow, and files of /proc say that they are empty
+            # By its size, since `read` reserves what it is asked for; a file may grow, and those of /proc say 0 bytes.
+            data = file.read(size + 1)
+            while len(data) <= max_bytes and (piece := file.read(_PIECE)):
+                data += piece
     except (OSError, ValueError) as error:
         if isinstance(error, InvalidInput):
             raise

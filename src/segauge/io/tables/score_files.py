@@ -154,6 +154,8 @@ def _score_file(data: Mapping[str, Any], where: str) -> Iterator[Cell]:
     for model, rows in data["models"].items():
         for row in rows:
             status, reason = Status(row["status"]), str(row.get("reason") or "")
+            if not isinstance(row["case"], str) or not isinstance(row["structure"], str):
+                raise InvalidInput(f"{where}: the case and the structure of a score should be texts.")
             place, causes = _Place(where, row["case"], row["structure"]), _causes(row, status)
             for metric, value in row["scores"].items():
                 number = place.number(metric, value, status, reason)
