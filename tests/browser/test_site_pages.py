@@ -1,5 +1,7 @@
 """The leaderboard site in a browser: from disk, without network, by pointer and key, light and dark, on a phone."""
 
+from dataclasses import replace
+
 import pytest
 
 from segbench.boards import leaderboard_of
@@ -19,6 +21,8 @@ PHONE = {"viewport": {"width": 390, "height": 844}}
 def site(tmp_path_factory, browser):
     folder = tmp_path_factory.mktemp("below") / "some path" / "site"
     other = organs(seed=3, name="elsewhere", title="Elsewhere", shift=-0.1)
+    # A badge of a long title was wider than a phone.
+    other = replace(other, dataset=replace(other.dataset, title="Elsewhere, one more hospital far away"))
     records = [organs(), other]
     analysis = study_of_records(records, [leaderboard_of(record) for record in records])
     render(records, folder, title="Two places", analysis=analysis)

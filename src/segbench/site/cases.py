@@ -118,8 +118,8 @@ def _limits(pair: PairResult) -> tuple[float | None, ...]:
         pair.delta,
         pair.ci_low,
         pair.ci_high,
-        getattr(pair, "alone_low", None),
-        getattr(pair, "alone_high", None),
+        pair.alone_low,
+        pair.alone_high,
         pair.p_value,
     )
 

@@ -74,9 +74,9 @@
   const view = async (about) => {
     const { set, structure, case: name } = state(), known = Object.keys(about.volumes);
     if (!screen) return;
-    screen.hidden = unviewed.hidden = true;
-    if (!known.length) return;
-    if (!known.includes(name)) { unviewed.hidden = false; return; }
+    // Out of sight, but of its size: a picture without width makes the library complain.
+    const away = (reason) => { screen.classList.add("away"); unviewed.hidden = !reason; };
+    if (!known.includes(name)) { away(known.length); return; }
     if (viewed !== set) {
       for (const place of viewed ? [] : ["assets/niivue.js", "assets/viewer.js"]) await window.segbenchScript(place);
       viewer ??= window.segaugeViewer(screen, feed);
@@ -87,8 +87,10 @@
     feed.load = (one) => window.segbenchLoad(about.volumes[one]);
     feed.titles = Object.fromEntries(catalog.find((one) => one.key === set).structures.map(({ key, title }) => [key, title]));
     const { structures } = await feed.load(name);
-    if (!(structure in structures)) { unviewed.hidden = false; return; }
+    if (!(structure in structures)) { away(true); return; }
     screen.hidden = false;
+    unviewed.hidden = true;
+    screen.classList.remove("away");
     await viewer.show();
   };
   const feed = {
