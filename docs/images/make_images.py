@@ -64,7 +64,7 @@ def report_end(page: Page) -> float:
 
 def board_end(page: Page) -> float:
     """Return where the table of the first board ends."""
-    box = page.locator("#board table").first.bounding_box()
+    box = page.locator("main table").first.bounding_box()
     if box is None:
         raise SystemExit("The page has no board.")
     return box["y"] + box["height"]
@@ -76,8 +76,8 @@ PICTURES: Mapping[str, tuple[Callable[[Path], Path], Callable[[Page], float], in
 }
 
 
-def photograph(html: Path, end: Callable[[Page], float], width: int) -> Image.Image:
-    """Return a page from its top to the given height, as a browser without a network shows it."""
+def photograph(html: Path, end: Callable[[Page], float], width: int) -> tuple[Image.Image, str]:
+    """Return a page from its top to the given height, as a browser without a network shows it, and its first table."""
     browser = os.environ.get("SEGAUGE_CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     with sync_playwright() as running:
         started = running.chromium.launch(executable_path=browser, args=["--no-sandbox"])
@@ -88,8 +88,10 @@ def photograph(html: Path, end: Callable[[Page], float], width: int) -> Image.Im
         page.wait_for_timeout(500)
         clip = {"x": 0, "y": 0, "width": width, "height": end(page) + 8}
         taken = page.screenshot(full_page=True, clip=clip)
+        tables = page.locator("main table")
+        table = tables.first.inner_text() if tables.count() else ""
         started.close()
-    return Image.open(io.BytesIO(taken)).convert("RGB")
+    return Image.open(io.BytesIO(taken)).convert("RGB"), table
 
 
 def save(picture: Image.Image, path: Path) -> None:
@@ -109,7 +111,10 @@ def main(names: Sequence[str]) -> None:
         write, end, width = PICTURES[name]
         with tempfile.TemporaryDirectory() as folder:
             html = write(Path(folder))
-            save(photograph(html, end, width), HERE / f"{name}.png")
+            picture, table = photograph(html, end, width)
+            save(picture, HERE / f"{name}.png")
+            if name == "board":  # the alternative text of the picture is tested against it
+                (HERE / "board.txt").write_text(f"{table.strip()}\n", encoding="utf-8")
         print("written:", HERE / f"{name}.png")
 
 

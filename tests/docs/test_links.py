@@ -124,6 +124,20 @@ def test_pictures_are_small():
         assert path.stat().st_size <= 150_000, path.name
 
 
+@pytest.mark.parametrize("page", [README, PROJECT / "docs" / "index.md"], ids=lambda page: page.name)
+def test_the_text_on_the_picture_of_a_board_has_the_numbers_of_its_page(page):
+    """`make images` keeps the table of the page that it photographs next to the picture."""
+    (text,) = re.findall(r"!\[([^\]]*)\]\([^)]*images/board\.png\)", page.read_text(encoding="utf-8"))
+    table = (PROJECT / "docs" / "images" / "board.txt").read_text(encoding="utf-8").split()
+    named = re.findall(r"([\w-]+) \((0\.\d+)\)", text)
+    assert len(named) == 2
+    for model, value in named:
+        # the name, the program that ran it, then the average over all structures
+        assert table[table.index(model) + 2] == value, model
+    assert table.count("segbench") == 5
+    assert "five models" in text
+
+
 def test_the_architecture_names_every_room():
     contracts = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
