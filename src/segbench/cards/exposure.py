@@ -30,6 +30,9 @@ class ExposureLevel(StrEnum):
     UNKNOWN = "unknown"  #: cannot be told; this is not clean
 
 
+_CLEAN_WORDS = "no known overlap with its training data"
+_FORMER_CLEAN_WORDS = "nothing that it was trained on is known to share images with it"
+
 #: Lightest first: of several findings the heaviest one is the answer.
 _WEIGHT = (ExposureLevel.NONE, ExposureLevel.UNKNOWN, ExposureLevel.IMAGES, ExposureLevel.LABELS)
 
@@ -56,9 +59,14 @@ class Exposure:
     sources: tuple[str, ...] = ()
     caveat: str = ""
 
+    def __post_init__(self) -> None:
+        """Read the sentence that records of earlier versions have as the one of today."""
+        if self.reason == _FORMER_CLEAN_WORDS:
+            object.__setattr__(self, "reason", _CLEAN_WORDS)
+
     @property
     def is_clean(self) -> bool:
-        """True if nothing was found that the model has seen; unknown is not clean."""
+        """True if no overlap was found; a model whose training data is unknown is not clean."""
         return self.level is ExposureLevel.NONE
 
     def __str__(self) -> str:
@@ -253,7 +261,7 @@ def _unknown(model: ModelCard, dataset: str, reason: str) -> Exposure:
 def _clean_words(model: ModelCard) -> str:
     if not model.trained_on and not model.pretrained_on:
         return "was not trained on any data"
-    return "nothing that it was trained on is known to share images with it"
+    return _CLEAN_WORDS
 
 
 def _folded(name: str) -> str:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from segauge.errors import InvalidInput
 from segbench.cards import (
     DatasetCard,
+    Exposure,
     ExposureLevel,
     Lineage,
     LineageEdge,
@@ -264,3 +265,8 @@ def test_every_path_is_made_of_edges_that_were_given(edges):
     if found.path:
         assert (found.path[0], found.path[-1]) == ("a", "b")
         assert len(found.sources) == len(found.path)
+
+
+def test_a_record_of_an_earlier_version_has_the_sentence_of_today():
+    former = "nothing that it was trained on is known to share images with it"
+    assert Exposure("m", "d", ExposureLevel.NONE, former).reason == "no known overlap with its training data"
