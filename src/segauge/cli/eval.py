@@ -143,7 +143,9 @@ def run(args: argparse.Namespace) -> int:
     options = resolve_options(args)
     if options.reading.untrusted:
         if args.follow_links:
-            raise UnusableOption("--follow-links and --untrusted exclude each other: no link of a stranger is read.")
+            raise UnusableOption(
+                "--follow-links and --untrusted exclude each other: links are not read with --untrusted."
+            )
         if options.running.timeout is None and options.running.executor in (None, "processes"):
             options = options._replace(running=replace(options.running, timeout=UNTRUSTED_TIMEOUT_S))
     check_outputs(_outputs(args), (args.pred, args.gt, args.pairs, args.images, args.metadata, structure_file(args)))

@@ -143,7 +143,7 @@ def refuse_links(path: Path, more: Iterable[Path] = ()) -> None:
     for place in (path, *more):
         link = next((entry for entry in _entries(place) if entry.is_symlink()), None)
         if link is not None:
-            raise UnreadableFile(f"{link}: is a link, and predictions of strangers must be files.")
+            raise UnreadableFile(f"{link}: is a link, and untrusted predictions must be files.")
         check_links(place, (place,))
 
 
