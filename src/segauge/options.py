@@ -228,8 +228,8 @@ class Reading:
 
     untrusted: bool = _option(
         False,
-        "predictions come from untrusted sources: refuse links, keep limits low, print ids in quotes, and repeat no text of a "
-        "prediction's header",
+        "predictions come from untrusted sources: refuse links, keep limits low, print ids in quotes, and repeat no "
+        "text of a prediction's header",
         flag="--untrusted",
         recorded="if given",
     )
