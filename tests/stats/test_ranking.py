@@ -34,6 +34,11 @@ scipy_stats = pytest.importorskip("scipy.stats")
 RNG = np.random.default_rng(11)
 EASY = RNG.beta(6, 2, 60)
 SCORES = {f"m{j}": np.clip(EASY - 0.03 * j + RNG.normal(0, 0.05, 60), 0, 1) for j in range(6)}
+_CLOSE = np.random.default_rng(3)
+EASY_OF_CLOSE = _CLOSE.beta(6, 2, 60)
+SHIFTS = _CLOSE.normal(0, 0.05, (6, 60))
+#: Models of one mean: which is first hangs on single cases.
+CLOSE = {f"m{j}": np.clip(EASY_OF_CLOSE + shift, 0, 1) for j, shift in enumerate(SHIFTS)}
 OPTIONS = {"bounds": (0, 1), "n_resamples": 2000}
 
 
@@ -164,6 +169,31 @@ def test_leave_one_out_is_what_removing_a_case_does():
     for i in range(60):
         after = average_ranks(np.array([np.delete(values, i).mean() for values in SCORES.values()]))
         assert (f"{i + 1:02d}" in flipped) == bool((after != before).any())
+
+
+def test_the_share_of_deciding_cases_is_of_all_cases():
+    found = rank(CLOSE, **OPTIONS)
+    assert found.flip_share == len(found.flips) / 60
+    assert 0 < found.flip_share < 1
+
+
+def test_the_verdict_begins_at_ten_cases():
+    for n, is_decided in ((9, False), (10, True)):
+        far = {"a": np.linspace(0.90, 0.95, n), "b": np.linspace(0.10, 0.20, n)}
+        found = rank(far, **OPTIONS)
+        assert ("too few" not in found.rule) == is_decided
+        assert found.winners == (("a",) if is_decided else ("a", "b"))
+    alone = rank({"a": [0.5], "b": [0.4]}, **OPTIONS)
+    assert "1 case is too few" in alone.rule
+    two = rank({"a": [0.5, 0.5], "b": [0.4, 0.4]}, **OPTIONS)
+    assert "2 cases are too few" in two.rule
+
+
+def test_tau_over_resamples_is_its_mean_and_its_lower_end():
+    mean, low = rank(CLOSE, **OPTIONS).tau
+    # 2.5 % of the resamples agree less than the lower end: -0.07. Of a quarter of them it would be 0.33.
+    assert low < 0.1
+    assert 0.4 < mean < 0.7
 
 
 def test_few_cases_exclude_no_rank():
