@@ -76,6 +76,7 @@ def test_in_2d_it_is_that_of_the_tip_too(surface, expected):
     assert hausdorff(compute_surface_distances(pred, gt, (5.0, 0.8), surface=surface)) == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_it_may_lie_inside_of_a_piece_away_from_all_corners():
     """A plate over a gap between two others: the points in the middle of the gap are furthest, and nowhere a vertex."""
     pred, gt = np.zeros((2, 3, 16, 17), dtype=bool)
@@ -88,7 +89,7 @@ def test_it_may_lie_inside_of_a_piece_away_from_all_corners():
 
 
 @pytest.mark.parametrize("surface", SURFACES)
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 8))])
 def test_points_all_over_the_surface_are_no_further_and_come_as_near_as_they_are_dense(surface, seed):
     rng = np.random.default_rng(seed)
     ndim = 2 + seed % 2

@@ -22,6 +22,7 @@ def random_board(rng):
     return {f"m{j}": column for j, column in enumerate(values.T)}
 
 
+@pytest.mark.slow
 def test_a_pair_is_decided_exactly_where_its_interval_excludes_0():
     """15 % of the decided pairs of the Touchstone boards had an interval that contained 0."""
     rng = np.random.default_rng(5)
