@@ -201,7 +201,7 @@ def test_the_command_line_finds_the_files_by_their_hashes(finished, tmp_path, ca
     pages = [page.read_text() for page in (tmp_path / "site").rglob("dice.html")]
     assert any('class="outline-pred"' in text for text in pages)
     assert main([*arguments, "--predictions", str(tmp_path / "cache")]) == 1
-    assert "pass --config of the run" in capsys.readouterr().err
+    assert "--predictions needs --config FILE of the run" in capsys.readouterr().err
 
 
 def test_the_viewer_has_the_cases_with_pictures_and_nothing_without_its_library(run, tmp_path, monkeypatch, undrawn):
