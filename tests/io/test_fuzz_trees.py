@@ -109,7 +109,7 @@ def test_damaged_trees_give_our_own_errors(tmp_path, name, kind):
     try:
         for number in range(EXAMPLES):
             data = spoilt(json.dumps(mutated(SEEDS[name], chance)), chance)
-            if len(data) > MOST_BYTES:  # YAML is read at some 50 kB a second
+            if len(data) > MOST_BYTES:  # a parse of a large YAML file takes longer than the limit
                 continue
             tracemalloc.reset_peak()
             begun_with = tracemalloc.get_traced_memory()[0]
